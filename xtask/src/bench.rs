@@ -1,0 +1,83 @@
+//! `cargo xtask bench`: runs a benchmark as it is measured, built for release.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process;
+
+/// Run a benchmark, built for release.
+#[derive(clap::Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    benchmark: Benchmark,
+}
+
+const EXAMPLES: &str = "\
+What follows the name goes to the benchmark, its --help too.
+
+Examples:
+  cargo xtask bench step
+  cargo xtask bench gemm --help";
+
+#[derive(clap::Subcommand)]
+#[command(disable_help_subcommand = true)]
+enum Benchmark {
+    /// A whole training step: forward, backward, optimiser
+    #[command(disable_help_flag = true)]
+    Step(Rest),
+    /// Matrix products of the shapes a step is made of
+    #[command(disable_help_flag = true)]
+    Gemm(Rest),
+}
+
+#[derive(clap::Args)]
+struct Rest {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    process::run(&mut command(root, arguments), "the lines above say what went wrong")
+}
+
+fn command(root: &Path, arguments: &Arguments) -> Command {
+    let (package, rest) = match &arguments.benchmark {
+        Benchmark::Step(rest) => ("bench-step", rest),
+        Benchmark::Gemm(rest) => ("bench-gemm", rest),
+    };
+    let mut command = process::cargo(root);
+    command.args(["run", "--quiet", "--release", "--package", package, "--"]);
+    command.args(&rest.arguments);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::FromArgMatches;
+
+    fn words(typed: &[&str]) -> Vec<String> {
+        let parser = <Arguments as clap::Args>::augment_args(clap::Command::new("bench"));
+        let matches = parser.try_get_matches_from(typed).unwrap();
+        let command = command(Path::new("."), &Arguments::from_arg_matches(&matches).unwrap());
+        command.get_args().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn the_name_picks_the_package() {
+        assert_eq!(
+            words(&["bench", "step"]),
+            ["run", "--quiet", "--release", "--package", "bench-step", "--"]
+        );
+    }
+
+    #[test]
+    fn what_follows_the_name_goes_to_the_benchmark() {
+        let words = words(&["bench", "gemm", "--threads", "2", "--help"]);
+        assert_eq!(words[4..], ["bench-gemm", "--", "--threads", "2", "--help"]);
+    }
+}
