@@ -1,0 +1,54 @@
+//! Recurrent cells: what one unit does with its gates.
+//!
+//! A cell is pointwise mathematics only, written over [`Lane`]: the matrix products, the time loop and the threads belong to
+//! the operations that drive it ([`crate::ops::recurrent`], [`crate::ops::scan`]). A new cell is one file like
+//! [`lstm`](Lstm)'s.
+
+mod gru;
+mod lstm;
+mod simple;
+
+pub use gru::Gru;
+pub use lstm::Lstm;
+pub use simple::Simple;
+
+use crate::lane::Lane;
+
+/// The most gate values that a cell may have, those that are kept apart counted twice.
+pub const MAX_SLOTS: usize = 8;
+/// The most parts that a cell's state may have.
+pub const MAX_PARTS: usize = 4;
+
+/// The pointwise mathematics of a recurrent cell.
+///
+/// A gate's value before its activation is a sum, `W_input·x + W_state·h + bias`. A cell sees one number a gate, a *slot*;
+/// for its last [`APART`](Cell::APART) gates it sees two, since it wants to treat the input's and the state's share
+/// differently. The slots are: all gates in order (of those that are apart, the input's share), then the state's shares of
+/// those that are apart.
+pub trait Cell: Copy + Send + Sync + 'static {
+    /// Gates, in the order of the weights' row blocks.
+    const GATES: usize;
+    /// How many of the gates, the last ones, get the state's share in a slot of its own.
+    const APART: usize = 0;
+    /// Parts of the state. The first is the output `h`, which goes to the next layer and into the products.
+    const PARTS: usize = 1;
+
+    /// One step of one unit. `slots` holds the gates before their activation and then what `backward` needs; `state` holds
+    /// the state before the step and then the one after it.
+    fn forward<L: Lane>(slots: &mut [L], state: &mut [L]);
+
+    /// The way back. `slots` holds what `forward` left and then the gradients of the gates before their activation;
+    /// `gradient` holds that of the state after the step and then the part of the gradient of the state before it that does
+    /// not go through a product.
+    fn backward<L: Lane>(slots: &mut [L], before: &[L], after: &[L], gradient: &mut [L]);
+}
+
+/// How many slots a cell has.
+pub const fn slots<C: Cell>() -> usize {
+    C::GATES + C::APART
+}
+
+/// The slot that gets the state's share of a gate.
+pub(crate) const fn state_slot<C: Cell>(gate: usize) -> usize {
+    if gate < C::GATES - C::APART { gate } else { gate + C::APART }
+}

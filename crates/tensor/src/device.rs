@@ -1,0 +1,59 @@
+//! Where tensors live and operations run.
+
+use crate::lane::Isa;
+use crate::memory::Blocks;
+use crate::pool::Pool;
+use std::fmt;
+use std::sync::Arc;
+
+/// A device: its memory and what computes there.
+#[derive(Clone)]
+pub enum Device {
+    /// The processor.
+    Cpu(Arc<Cpu>),
+}
+
+/// The processor: threads, instructions and memory that is used again.
+pub struct Cpu {
+    pub(crate) pool: Pool,
+    pub(crate) isa: Isa,
+    pub(crate) memory: Blocks,
+}
+
+impl Device {
+    /// The processor with as many threads as it has cores, and the best instructions it has.
+    pub fn cpu() -> Device {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Device::cpu_with(cores, Isa::detect())
+    }
+
+    /// The processor with a number of threads and a set of instructions of your choice.
+    pub fn cpu_with(threads: usize, isa: Isa) -> Device {
+        Device::Cpu(Arc::new(Cpu { pool: Pool::new(threads), isa, memory: Blocks::default() }))
+    }
+
+    /// The memory of this device.
+    pub fn memory(&self) -> &Blocks {
+        let Device::Cpu(cpu) = self;
+        &cpu.memory
+    }
+
+    /// Whether `other` is this very device.
+    pub fn is(&self, other: &Device) -> bool {
+        let (Device::Cpu(a), Device::Cpu(b)) = (self, other);
+        Arc::ptr_eq(a, b)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Device::Cpu(cpu) = self;
+        cpu.fmt(f)
+    }
+}
+
+impl fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cpu ({} threads, {:?})", self.pool.threads(), self.isa)
+    }
+}

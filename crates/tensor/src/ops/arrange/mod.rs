@@ -1,0 +1,95 @@
+//! Moving rows and columns about: concatenation, blocks of rows, rows in another order.
+//!
+//! Back, each number's gradient goes where the number came from; where a row was taken several times, they add up.
+
+use crate::ops::embedding;
+use crate::product::Update;
+use crate::tape::{Var, record};
+use crate::tensor::Tensor;
+use std::ops::Range;
+
+/// `[a b …]`: the columns of all parts side by side.
+pub fn concat_columns(parts: &[&Var]) -> Var {
+    let rows = parts[0].rows();
+    assert!(parts.iter().all(|part| part.rows() == rows), "parts of different heights");
+    let columns = parts.iter().map(|part| part.columns()).sum();
+    let mut y = Tensor::scratch(parts[0].device(), rows, columns);
+    let mut start = 0;
+    for part in parts {
+        let width = part.columns();
+        for (y, x) in y.data_mut().chunks_exact_mut(columns).zip(part.value().data().chunks_exact(width)) {
+            y[start..start + width].copy_from_slice(x);
+        }
+        start += width;
+    }
+    let inputs: Vec<Var> = parts.iter().map(|&part| part.clone()).collect();
+    let [y] = record(parts, [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let mut start = 0;
+        for part in &inputs {
+            let width = part.columns();
+            gradients.write(part, |dx, update| {
+                for (dx, dy) in dx.chunks_exact_mut(width).zip(dy.data().chunks_exact(columns)) {
+                    put(dx, &dy[start..start + width], update);
+                }
+            });
+            start += width;
+        }
+    });
+    y
+}
+
+/// The rows of all parts below each other.
+pub fn concat_rows(parts: &[&Var]) -> Var {
+    let columns = parts[0].columns();
+    assert!(parts.iter().all(|part| part.columns() == columns), "parts of different widths");
+    let rows = parts.iter().map(|part| part.rows()).sum();
+    let mut y = Tensor::scratch(parts[0].device(), rows, columns);
+    let mut start = 0;
+    for part in parts {
+        let x = part.value().data();
+        y.data_mut()[start..start + x.len()].copy_from_slice(x);
+        start += x.len();
+    }
+    let inputs: Vec<Var> = parts.iter().map(|&part| part.clone()).collect();
+    let [y] = record(parts, [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let mut start = 0;
+        for part in &inputs {
+            let length = part.value().data().len();
+            gradients.write(part, |dx, update| put(dx, &dy.data()[start..start + length], update));
+            start += length;
+        }
+    });
+    y
+}
+
+/// Some rows that lie below each other.
+pub fn row_block(x: &Var, rows: Range<usize>) -> Var {
+    let columns = x.columns();
+    let numbers = rows.start * columns..rows.end * columns;
+    let y = Tensor::new(x.device(), rows.len(), columns, &x.value().data()[numbers.clone()]);
+    let input = x.clone();
+    let [y] = record(&[x], [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        gradients.write(&input, |dx, update| {
+            if update == Update::Set {
+                dx.fill(0.0);
+            }
+            put(&mut dx[numbers], dy.data(), Update::Add);
+        });
+    });
+    y
+}
+
+/// Row `index[i]` of `x` as row `i`. A row may be taken several times.
+pub fn gather_rows(x: &Var, index: &[u32]) -> Var {
+    embedding(x, index)
+}
+
+fn put(to: &mut [f32], from: &[f32], update: Update) {
+    match update {
+        Update::Set => to.copy_from_slice(from),
+        Update::Add => to.iter_mut().zip(from).for_each(|(to, x)| *to += x),
+    }
+}

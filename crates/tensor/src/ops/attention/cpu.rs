@@ -1,0 +1,257 @@
+//! Attention of many rows. Going back, each source belongs to one worker, whatever rows read it.
+
+use super::Memory;
+use super::row::{Backward, Forward, Sources, ValuesBack};
+use crate::device::Cpu;
+use crate::ops::sums::column_sums;
+use crate::pool::Worker;
+use crate::rows::Rows;
+use crate::score::Score;
+use crate::shared::Grid;
+use crate::tape::{Gradients, Var};
+use crate::tensor::Tensor;
+use std::marker::PhantomData;
+
+/// What one place of a query costs with one key, in simple operations.
+const COST: usize = 16;
+
+/// How many workers so many rows are worth.
+pub(crate) fn workers(cpu: &Cpu, rows: usize, memory: Sources<'_>) -> usize {
+    let (steps, depth) = (memory.rows.steps(), memory.keys.columns() * COST + memory.values.columns());
+    cpu.pool.workers_for(rows * steps * depth)
+}
+
+/// The tensors of many rows' attention.
+#[derive(Clone, Copy)]
+pub(crate) struct Attending<'a> {
+    pub(crate) query: Grid<'a>,
+    pub(crate) vector: &'a [f32],
+    pub(crate) memory: Sources<'a>,
+    pub(crate) weights: Grid<'a>,
+    pub(crate) context: Grid<'a>,
+}
+
+impl Attending<'_> {
+    /// The source at a place belongs to one worker. Neighbours are alike in length, so they are dealt out in turn.
+    pub(crate) fn is_own(&self, worker: &Worker, place: usize) -> bool {
+        self.memory.of[place] as usize % worker.count == worker.index
+    }
+
+    /// Context and weights of `row`, which reads what `place` reads.
+    ///
+    /// # Safety
+    /// Nobody may write to the row's query, and nobody else may use its weights and context.
+    pub(crate) unsafe fn forward<S: Score>(&self, cpu: &Cpu, row: usize, place: usize) {
+        let (depth, width) = (self.memory.keys.columns(), self.memory.values.columns());
+        // SAFETY: handed on.
+        let (query, weights, context) = unsafe {
+            (
+                self.query.row(row, 0..depth),
+                self.weights.row_mut(row, 0..self.memory.rows.steps()),
+                self.context.row_mut(row, 0..width),
+            )
+        };
+        let source = self.memory.at(self.memory.of[place] as usize);
+        let (vector, score) = (self.vector, PhantomData::<S>);
+        cpu.isa.run(Forward { query, vector, source, weights, context, score });
+    }
+}
+
+/// Where the gradients of many rows' attention go.
+#[derive(Clone, Copy)]
+pub(crate) struct AttendingBack<'a> {
+    /// rows × width: complete before a row goes back
+    pub(crate) dcontext: Grid<'a>,
+    pub(crate) dweights: Option<Grid<'a>>,
+    pub(crate) dquery: Grid<'a>,
+    pub(crate) dkeys: Grid<'a>,
+    /// One row for each source, so that the sum over sources has an order.
+    pub(crate) dvector: Grid<'a>,
+    /// One row for each worker.
+    pub(crate) denergy: Grid<'a>,
+}
+
+impl AttendingBack<'_> {
+    /// # Safety
+    /// Nobody may write to the row's gradients of context and weights, nobody else may use its query's, and the source that
+    /// `place` reads must belong to `worker`.
+    pub(crate) unsafe fn backward<S: Score>(
+        &self,
+        cpu: &Cpu,
+        worker: &Worker,
+        forward: &Attending,
+        row: usize,
+        place: usize,
+    ) {
+        let memory = forward.memory;
+        let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
+        let source = memory.of[place] as usize;
+        // SAFETY: handed on.
+        unsafe {
+            cpu.isa.run(Backward {
+                query: forward.query.row(row, 0..depth),
+                vector: forward.vector,
+                source: memory.at(source),
+                weights: forward.weights.row(row, 0..steps),
+                dcontext: self.dcontext.row(row, 0..width),
+                dweights: self.dweights.map(|grid| grid.row(row, 0..steps)),
+                denergy: self.denergy.row_mut(worker.index, 0..steps),
+                dquery: self.dquery.row_mut(row, 0..depth),
+                dkeys: self.dkeys,
+                dvector: self.dvector.row_mut(source, 0..if S::VECTOR { depth } else { 0 }),
+                score: PhantomData::<S>,
+            });
+        }
+    }
+}
+
+/// The gradients that grow while rows go back.
+pub(crate) struct Sums {
+    pub(crate) dquery: Tensor,
+    pub(crate) dkeys: Tensor,
+    pub(crate) dvector: Tensor,
+    pub(crate) denergy: Tensor,
+}
+
+impl Sums {
+    pub(crate) fn new<S: Score>(cpu: &Cpu, rows: usize, memory: &Memory) -> Sums {
+        let device = memory.keys.device();
+        let (depth, batch) = (memory.keys.columns(), memory.rows.batch());
+        Sums {
+            dquery: Tensor::scratch(device, rows, depth),
+            dkeys: Tensor::zeros(device, memory.rows.total(), depth),
+            dvector: Tensor::zeros(device, batch, if S::VECTOR { depth } else { 0 }),
+            denergy: Tensor::scratch(device, cpu.pool.threads(), memory.rows.steps()),
+        }
+    }
+
+    pub(crate) fn grids<'a>(
+        &'a mut self,
+        dcontext: Grid<'a>,
+        dweights: Option<&'a Tensor>,
+    ) -> AttendingBack<'a> {
+        fn over(tensor: &mut Tensor) -> Grid<'_> {
+            let columns = tensor.columns();
+            Grid::over(tensor.data_mut(), columns)
+        }
+        AttendingBack {
+            dcontext,
+            dweights: dweights.map(|tensor| Grid::reading(tensor.data(), tensor.columns())),
+            dquery: over(&mut self.dquery),
+            dkeys: over(&mut self.dkeys),
+            dvector: over(&mut self.dvector),
+            denergy: over(&mut self.denergy),
+        }
+    }
+}
+
+pub(super) fn forward<S: Score>(
+    cpu: &Cpu,
+    query: &Tensor,
+    vector: Option<&Tensor>,
+    memory: &Memory,
+) -> (Tensor, Tensor) {
+    let (rows, device) = (query.rows(), query.device());
+    let memory = Sources::new(memory);
+    let (width, steps) = (memory.values.columns(), memory.rows.steps());
+    let mut context = Tensor::scratch(device, rows, width);
+    let mut weights = Tensor::scratch(device, rows, steps);
+    let attending = Attending {
+        query: Grid::reading(query.data(), query.columns()),
+        vector: vector.map_or(&[], Tensor::data),
+        memory,
+        weights: Grid::over(weights.data_mut(), steps),
+        context: Grid::over(context.data_mut(), width),
+    };
+    cpu.pool.run(workers(cpu, rows, memory), |worker: &Worker| {
+        for row in worker.share(rows, 1) {
+            // SAFETY: the workers' rows do not overlap.
+            unsafe { attending.forward::<S>(cpu, row, row) };
+        }
+    });
+    (context, weights)
+}
+
+/// The gradients of query, keys, values and vector, from those of context and weights.
+pub(super) fn backward<S: Score>(
+    cpu: &Cpu,
+    gradients: &mut Gradients,
+    (dcontext, dweights): (Option<&Tensor>, Option<&Tensor>),
+    weights: &Tensor,
+    query: &Var,
+    vector: Option<&Var>,
+    memory: &Memory,
+) {
+    let rows = query.rows();
+    let zeros;
+    let dcontext = match dcontext {
+        Some(dcontext) => dcontext,
+        None => {
+            zeros = Tensor::zeros(query.device(), rows, memory.values.columns());
+            &zeros
+        }
+    };
+    let mut sums = Sums::new::<S>(cpu, rows, memory);
+    let back = sums.grids(Grid::reading(dcontext.data(), dcontext.columns()), dweights);
+    let attending = Attending {
+        query: Grid::reading(query.value().data(), query.columns()),
+        vector: vector.map_or(&[], |vector| vector.value().data()),
+        memory: Sources::new(memory),
+        weights: Grid::reading(weights.data(), weights.columns()),
+        context: Grid::reading(&[], 0),
+    };
+    cpu.pool.run(workers(cpu, rows, attending.memory), |worker: &Worker| {
+        for row in (0..rows).filter(|&row| attending.is_own(worker, row)) {
+            // SAFETY: rows that read the same source go back on the same worker.
+            unsafe { back.backward::<S>(cpu, worker, &attending, row, row) };
+        }
+    });
+    let alone = Rows::new(&vec![1; rows]);
+    memory_gradients(cpu, gradients, &sums, memory, vector, weights, dcontext, &alone);
+    gradients.add(query, sums.dquery);
+}
+
+/// Hands on the gradients of keys and vector, and computes that of the values: for rows that are packed as `readers`.
+#[allow(clippy::too_many_arguments, reason = "the sums, what they are of, and what they are made from")]
+pub(crate) fn memory_gradients(
+    cpu: &Cpu,
+    gradients: &mut Gradients,
+    sums: &Sums,
+    memory: &Memory,
+    vector: Option<&Var>,
+    weights: &Tensor,
+    dcontext: &Tensor,
+    readers: &Rows,
+) {
+    if let Some(vector) = vector {
+        gradients.write(vector, |dv, update| column_sums(cpu, sums.dvector.mat(), dv, update));
+    }
+    gradients.add(&memory.keys, sums.dkeys.clone());
+    if gradients.wants(&memory.values) {
+        gradients.add(&memory.values, values_gradient(cpu, memory, weights, dcontext, readers));
+    }
+}
+
+fn values_gradient(
+    cpu: &Cpu,
+    memory: &Memory,
+    weights: &Tensor,
+    dcontext: &Tensor,
+    readers: &Rows,
+) -> Tensor {
+    let (memory, (total, width)) = (Sources::new(memory), memory.values.shape());
+    let mut dvalues = Tensor::scratch(weights.device(), total, width);
+    let grid = Grid::over(dvalues.data_mut(), width);
+    cpu.pool.run(workers(cpu, weights.rows(), memory), |worker: &Worker| {
+        let mut rows = Vec::new();
+        for place in (worker.index..memory.rows.batch()).step_by(worker.count) {
+            rows.clear();
+            for reader in (0..readers.batch()).filter(|&reader| memory.of[reader] as usize == place) {
+                rows.extend((0..readers.length(reader)).map(|step| readers.row(reader, step)));
+            }
+            let (source, readers) = (memory.at(place), rows.iter().copied());
+            cpu.isa.run(ValuesBack { source, readers, weights, dcontext, dvalues: grid });
+        }
+    });
+    dvalues
+}

@@ -1,0 +1,70 @@
+//! Attention pooling: `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j` with any [`Score`] `s`.
+//!
+//! | | shape |
+//! |---|---|
+//! | `query` | rows × depth |
+//! | `keys` | packed source rows × depth |
+//! | `values` | packed source rows × width |
+//! | `vector` | 1 × depth, for scores that have one |
+//! | context | rows × width |
+//! | weights | rows × source steps; zero beyond a source's length |
+//!
+//! Row `i` reads the source at place `of[i]`, so that keys and values need not be copied when several rows read the same
+//! source or the rows change their order. An empty source gives a zero context.
+//!
+//! Back: `dv_j = a_j·dc`, `da_j = v_j·dc` (plus the gradient of the weights themselves), then through the softmax to the
+//! energies, and term by term to query, key and vector; the terms are computed again, not kept.
+
+pub(crate) mod cpu;
+pub mod reference;
+pub(crate) mod row;
+
+use crate::device::Device;
+use crate::rows::Rows;
+use crate::score::Score;
+use crate::tape::{Var, record};
+use std::sync::Arc;
+
+/// What is attended to: the keys and values of packed sources, made once, and who reads which.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// packed source rows × depth
+    pub keys: Var,
+    /// packed source rows × width
+    pub values: Var,
+    /// How the sources are packed.
+    pub rows: Arc<Rows>,
+    /// The place of the source that each row, or each place of a scan, reads.
+    pub of: Arc<[u32]>,
+}
+
+impl Memory {
+    pub(crate) fn check<S: Score>(&self, readers: usize, depth: usize, vector: Option<&Var>) {
+        let total = self.rows.total();
+        assert_eq!(self.keys.shape(), (total, depth), "keys for {total} rows and queries of {depth}");
+        assert_eq!(self.values.rows(), total, "values for {total} rows");
+        assert!(self.of.len() >= readers, "{readers} readers, {} places", self.of.len());
+        assert!(
+            self.of.iter().all(|&place| (place as usize) < self.rows.batch()),
+            "a source that is not there"
+        );
+        assert_eq!(vector.map(Var::shape), S::VECTOR.then_some((1, depth)), "the score's vector");
+    }
+}
+
+/// The context of each row and the weights that made it; see the [module](self).
+pub fn attend<S: Score>(query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
+    memory.check::<S>(query.rows(), query.columns(), vector);
+    let Device::Cpu(cpu) = query.device();
+    let vector_value = vector.map(Var::value);
+    let (context, weights) = cpu::forward::<S>(cpu, query.value(), vector_value, memory);
+    let inputs: Vec<&Var> = [query, &memory.keys, &memory.values].into_iter().chain(vector).collect();
+    record(&inputs, [context, weights.clone()], {
+        let (query, vector, memory) = (query.clone(), vector.cloned(), memory.clone());
+        move |gradients, [dcontext, dweights]| {
+            let Device::Cpu(cpu) = query.device();
+            let upstream = (dcontext.as_ref(), dweights.as_ref());
+            cpu::backward::<S>(cpu, gradients, upstream, &weights, &query, vector.as_ref(), &memory);
+        }
+    })
+}

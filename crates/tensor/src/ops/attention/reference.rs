@@ -1,0 +1,22 @@
+//! As it is defined, for one query and one source.
+
+use crate::score::Score;
+
+/// The context and the weights of a query over keys and values.
+pub fn attend<S: Score>(
+    query: &[f64],
+    vector: &[f64],
+    keys: &[Vec<f64>],
+    values: &[Vec<f64>],
+    width: usize,
+) -> (Vec<f64>, Vec<f64>) {
+    let energy = |key: &Vec<f64>| -> f64 {
+        let v = |i: usize| vector.get(i).copied().unwrap_or(0.0);
+        query.iter().zip(key).enumerate().map(|(i, (&q, &k))| S::term(q, k, v(i))).sum()
+    };
+    let exponentials: Vec<f64> = keys.iter().map(|key| energy(key).exp()).collect();
+    let sum: f64 = exponentials.iter().sum();
+    let weights: Vec<f64> = exponentials.iter().map(|e| e / sum).collect();
+    let column = |j: usize| weights.iter().zip(values).map(|(a, v)| a * v[j]).sum();
+    ((0..width).map(column).collect(), weights)
+}

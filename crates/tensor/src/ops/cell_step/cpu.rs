@@ -1,0 +1,119 @@
+use crate::cell::{Cell, slots, state_slot};
+use crate::device::Cpu;
+use crate::ops::recurrent::cpu::{at, parts, parts_to_read};
+use crate::ops::recurrent::units::{Backward, Forward, Units};
+use crate::ops::sums::column_sums;
+use crate::pool::Worker;
+use crate::product::Update;
+use crate::shared::Grid;
+use crate::tape::Var;
+use crate::tensor::Tensor;
+use std::marker::PhantomData;
+
+/// What one unit costs, in simple operations.
+const COST: usize = 32;
+
+/// The state after the step, and the gates as the cell left them.
+pub(super) fn forward<C: Cell>(
+    cpu: &Cpu,
+    of_input: &Tensor,
+    of_state: &Tensor,
+    state_bias: Option<&Tensor>,
+    before: &[Var],
+) -> (Vec<Tensor>, Tensor) {
+    let (rows, hidden) = before[0].shape();
+    let device = of_input.device();
+    let mut gates = gates::<C>(of_input, of_state, state_bias, hidden);
+    let mut after: Vec<Tensor> = (0..C::PARTS).map(|_| Tensor::scratch(device, rows, hidden)).collect();
+    let stride = gates.columns();
+    let grid = Grid::over(gates.data_mut(), stride);
+    let (before, after_parts) = (parts_to_read(before.iter().map(Var::value)), parts(&mut after));
+    cpu.pool.run(cpu.pool.workers_for(rows * hidden * COST), |worker: &Worker| {
+        let share = worker.share(rows, 1);
+        cpu.isa.run(Forward(Units::<C> {
+            rows: share.len(),
+            units: 0..hidden,
+            hidden,
+            slots: grid.at(share.start, 0),
+            before: at(&before, share.start),
+            after: at(&after_parts, share.start),
+            cell: PhantomData,
+        }));
+    });
+    (after, gates)
+}
+
+/// The cell's slots: shares added up, or side by side for the gates that are apart.
+fn gates<C: Cell>(
+    of_input: &Tensor,
+    of_state: &Tensor,
+    state_bias: Option<&Tensor>,
+    hidden: usize,
+) -> Tensor {
+    let width = slots::<C>() * hidden;
+    let mut gates = Tensor::zeros(of_input.device(), of_input.rows(), width);
+    for (row, gates) in gates.data_mut().chunks_exact_mut(width.max(1)).enumerate() {
+        gates[..C::GATES * hidden].copy_from_slice(of_input.row(row));
+        if let Some(bias) = state_bias {
+            gates[C::GATES * hidden..].copy_from_slice(bias.data());
+        }
+        for (gate, share) in of_state.row(row).chunks_exact(hidden).enumerate() {
+            let slot = &mut gates[state_slot::<C>(gate) * hidden..][..hidden];
+            slot.iter_mut().zip(share).for_each(|(slot, share)| *slot += share);
+        }
+    }
+    gates
+}
+
+/// The gradients of a step's inputs.
+pub(super) struct Back {
+    pub(super) of_input: Tensor,
+    pub(super) of_state: Tensor,
+    pub(super) before: Vec<Tensor>,
+    /// Those of the slots, from which that of the state's bias is summed.
+    pub(super) slots: Tensor,
+}
+
+pub(super) fn backward<C: Cell>(
+    cpu: &Cpu,
+    mut gates: Tensor,
+    upstream: Vec<Option<Tensor>>,
+    before: &[Var],
+    after: &[Tensor],
+) -> Back {
+    let (rows, hidden) = before[0].shape();
+    let device = gates.device().clone();
+    let mut running: Vec<Tensor> = upstream
+        .into_iter()
+        .map(|part| part.unwrap_or_else(|| Tensor::zeros(&device, rows, hidden)))
+        .collect();
+    let stride = gates.columns();
+    let units = Units::<C> {
+        rows,
+        units: 0..hidden,
+        hidden,
+        slots: Grid::over(gates.data_mut(), stride),
+        before: parts_to_read(before.iter().map(Var::value)),
+        after: parts_to_read(after),
+        cell: PhantomData,
+    };
+    cpu.isa.run(Backward { units, running: parts(&mut running), upstream: None });
+
+    let columns = C::GATES * hidden;
+    let mut of_input = Tensor::scratch(&device, rows, columns);
+    let mut of_state = Tensor::scratch(&device, rows, columns);
+    for row in 0..rows {
+        let gates = gates.row(row);
+        of_input.data_mut()[row * columns..][..columns].copy_from_slice(&gates[..columns]);
+        for gate in 0..C::GATES {
+            let share = &mut of_state.data_mut()[row * columns + gate * hidden..][..hidden];
+            share.copy_from_slice(&gates[state_slot::<C>(gate) * hidden..][..hidden]);
+        }
+    }
+    Back { of_input, of_state, before: running, slots: gates }
+}
+
+pub(super) fn to_bias(cpu: &Cpu, db: &mut [f32], slots: &Tensor, update: Update) {
+    let apart = slots.columns() - db.len()..slots.columns();
+    column_sums(cpu, slots.mat().column_block(apart), db, update);
+}

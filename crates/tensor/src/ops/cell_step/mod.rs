@@ -1,0 +1,49 @@
+//! One step of a [`Cell`], from the input's and the state's share of its gates.
+//!
+//! | | shape |
+//! |---|---|
+//! | `of_input` | rows × gates·hidden: `W_input·x + bias` |
+//! | `of_state` | rows × gates·hidden: `W_state·h` |
+//! | `state_bias` | 1 × apart·hidden, or none |
+//! | `before`, result | rows × hidden for each part of the state |
+//!
+//! It is the step that a search takes, and with it any recurrence can be written as a loop.
+
+mod cpu;
+
+use crate::cell::Cell;
+use crate::device::Device;
+use crate::tape::{Var, record_all};
+
+/// One step of a cell; see the [module](self).
+pub fn cell_step<C: Cell>(
+    of_input: &Var,
+    of_state: &Var,
+    state_bias: Option<&Var>,
+    before: &[Var],
+) -> Vec<Var> {
+    let (rows, hidden) = before[0].shape();
+    assert_eq!(before.len(), C::PARTS, "parts of the state");
+    assert!(before.iter().all(|part| part.shape() == (rows, hidden)), "parts of different shapes");
+    let gates = (rows, C::GATES * hidden);
+    assert_eq!((of_input.shape(), of_state.shape()), (gates, gates), "gates of {rows} × {hidden} units");
+
+    let Device::Cpu(cpu) = of_input.device();
+    let bias = state_bias.map(Var::value);
+    let (after, slots) = cpu::forward::<C>(cpu, of_input.value(), of_state.value(), bias, before);
+    let inputs: Vec<&Var> = [of_input, of_state].into_iter().chain(state_bias).chain(before).collect();
+    record_all(&inputs, after.clone(), {
+        let (of_input, of_state) = (of_input.clone(), of_state.clone());
+        let (state_bias, before) = (state_bias.cloned(), before.to_vec());
+        move |gradients, upstream| {
+            let Device::Cpu(cpu) = of_input.device();
+            let back = cpu::backward::<C>(cpu, slots, upstream, &before, &after);
+            gradients.add(&of_input, back.of_input);
+            gradients.add(&of_state, back.of_state);
+            if let Some(bias) = &state_bias {
+                gradients.write(bias, |db, update| cpu::to_bias(cpu, db, &back.slots, update));
+            }
+            before.iter().zip(back.before).for_each(|(part, gradient)| gradients.add(part, gradient));
+        }
+    })
+}

@@ -1,0 +1,61 @@
+//! `y = x·m / (1 − rate)`, where `m` is 0 with probability `rate` and else 1.
+//!
+//! The mask is a function of the seed, the update, the sequence's own number, the time step, the layer and the unit, never of
+//! the row in the batch: the same on every device, with any number of threads and in any order of the batch. The way back
+//! makes it again instead of keeping it.
+
+mod cpu;
+pub mod reference;
+
+use crate::device::Device;
+use crate::random::Stream;
+use crate::rows::Rows;
+use crate::tape::{Var, record};
+use std::sync::Arc;
+
+/// How a layer drops out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dropout {
+    /// The probability that a number becomes zero, from 0 to below 1.
+    pub rate: f32,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Which update of the run it is.
+    pub update: u32,
+    /// Which layer of the model it is.
+    pub layer: u32,
+    /// Whether all time steps of a sequence share one mask.
+    pub variational: bool,
+}
+
+impl Dropout {
+    fn stream(&self) -> Stream {
+        Stream::new(self.seed, self.layer)
+    }
+
+    /// What four neighbouring units of a sequence's step are multiplied by.
+    fn factors(&self, stream: &Stream, example: u32, step: u32, four: u32) -> [f32; 4] {
+        let step = if self.variational { u32::MAX } else { step };
+        let threshold = (f64::from(self.rate) * 4_294_967_296.0) as u32;
+        let kept = 1.0 / (1.0 - self.rate);
+        stream.at([self.update, example, step, four]).map(|word| if word < threshold { 0.0 } else { kept })
+    }
+}
+
+/// Drops numbers of `x`, the rows of packed sequences; see the [module](self).
+pub fn dropout(x: &Var, rows: &Arc<Rows>, how: Dropout) -> Var {
+    assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
+    assert!((0.0..1.0).contains(&how.rate), "a dropout rate of {}", how.rate);
+    if how.rate == 0.0 {
+        return x.clone();
+    }
+    let Device::Cpu(cpu) = x.device();
+    let y = cpu::apply(cpu, x.value(), rows, how);
+    let (x, rows) = (x.clone(), Arc::clone(rows));
+    let [y] = record(&[&x.clone()], [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let Device::Cpu(cpu) = x.device();
+        gradients.add(&x, cpu::apply(cpu, &dy, &rows, how));
+    });
+    y
+}

@@ -1,0 +1,32 @@
+//! `y_i = table[id_i]`: a row of the table for each id.
+//!
+//! | | shape |
+//! |---|---|
+//! | `table` | vocabulary × width |
+//! | `y` | ids × width |
+//!
+//! Back: each row of `dy` is added to the table's row that it came from; the other rows are not touched. The ids are sorted
+//! first, so that a row's sum is formed by one worker, in the order of the ids.
+
+mod cpu;
+pub mod reference;
+
+use crate::device::Device;
+use crate::tape::{Var, record};
+
+/// A row of the table for each id; see the [module](self).
+pub fn embedding(table: &Var, ids: &[u32]) -> Var {
+    let vocabulary = table.rows();
+    if let Some(id) = ids.iter().find(|&&id| id as usize >= vocabulary) {
+        panic!("id {id} in a table of {vocabulary} rows");
+    }
+    let Device::Cpu(cpu) = table.device();
+    let y = cpu::forward(cpu, table.value(), ids);
+    let (table, ids) = (table.clone(), ids.to_vec());
+    let [y] = record(&[&table.clone()], [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let Device::Cpu(cpu) = table.device();
+        gradients.write(&table, |dtable, update| cpu::backward(cpu, dtable, &ids, &dy, update));
+    });
+    y
+}

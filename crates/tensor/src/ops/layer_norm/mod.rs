@@ -1,0 +1,38 @@
+//! `y = (x − mean) / √(variance + ε) ⊙ gain + bias`, each row by itself.
+//!
+//! | | shape |
+//! |---|---|
+//! | `x`, `y` | rows × width |
+//! | `gain`, `bias` | 1 × width |
+//!
+//! With `n = (x − mean)·r` and `r = 1/√(variance + ε)`, back: `dbias = Σ dy`, `dgain = Σ dy ⊙ n` over the rows, and with
+//! `g = dy ⊙ gain`: `dx = r·(g − mean(g) − n·mean(g ⊙ n))`.
+
+mod cpu;
+pub mod reference;
+
+use crate::device::Device;
+use crate::tape::{Var, record};
+
+/// Added to the variance, as PyTorch does by default.
+pub const EPSILON: f32 = 1e-5;
+
+/// Normalises each row; see the [module](self).
+pub fn layer_norm(x: &Var, gain: &Var, bias: &Var) -> Var {
+    let width = x.columns();
+    assert_eq!((gain.shape(), bias.shape()), ((1, width), (1, width)), "x is {:?}", x.shape());
+    let Device::Cpu(cpu) = x.device();
+    let (y, normal, inverse) = cpu::forward(cpu, x.value(), gain.value(), bias.value());
+    let (input, weights) = (x.clone(), [gain.clone(), bias.clone()]);
+    let [y] = record(&[x, gain, bias], [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let Device::Cpu(cpu) = input.device();
+        let [gain, bias] = &weights;
+        gradients.write(bias, |db, update| cpu::to_bias(cpu, db, &dy, update));
+        gradients.write(gain, |dg, update| cpu::to_gain(cpu, dg, &dy, &normal, update));
+        if gradients.wants(&input) {
+            gradients.add(&input, cpu::to_input(cpu, dy, gain.value(), &normal, &inverse));
+        }
+    });
+    y
+}

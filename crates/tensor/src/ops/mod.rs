@@ -1,0 +1,31 @@
+//! Operations: each as large as the thing it computes, each with its way back.
+//!
+//! A folder an operation: `mod.rs` says what it computes, its shapes and its gradient, and picks the device; `reference.rs`
+//! computes it plainly in `f64`, for readers and for tests; `cpu.rs` is what runs.
+
+pub mod arrange;
+pub mod attention;
+pub mod cell_step;
+pub mod cross_entropy;
+pub mod dropout;
+pub mod embedding;
+pub mod layer_norm;
+pub mod linear;
+pub mod pointwise;
+pub mod recurrent;
+pub mod scan;
+pub mod softmax;
+pub(crate) mod sums;
+
+pub use arrange::{concat_columns, concat_rows, gather_rows, row_block};
+pub use attention::{Memory, attend};
+pub use cell_step::cell_step;
+pub use cross_entropy::{CrossEntropy, cross_entropy};
+pub use dropout::{Dropout, dropout};
+pub use embedding::embedding;
+pub use layer_norm::layer_norm;
+pub use linear::linear;
+pub use pointwise::{add, multiply_elements, relu, scale, sigmoid, tanh};
+pub use recurrent::{LayerWeights, Recurrent, recurrent};
+pub use scan::{Scan, ScanState, Scanned};
+pub use softmax::softmax;

@@ -1,0 +1,163 @@
+//! Element by element: `y = f(x)` and `y = f(a, b)`.
+//!
+//! A function is a type with its formula and its gradient, written over [`Lane`]; [`Unary`] ones compute their gradient from
+//! the result, so that the input need not be kept.
+
+mod cpu;
+
+use crate::device::Device;
+use crate::lane::Lane;
+use crate::tape::{Var, record};
+
+/// A function of one number.
+pub trait Unary: Copy + Send + Sync + 'static {
+    /// `y = f(x)`
+    fn forward<L: Lane>(self, x: L) -> L;
+    /// `dx` from `y` and `dy`.
+    fn backward<L: Lane>(self, y: L, dy: L) -> L;
+}
+
+/// A function of two numbers.
+pub trait Binary: Copy + Send + Sync + 'static {
+    /// `y = f(a, b)`
+    fn forward<L: Lane>(self, a: L, b: L) -> L;
+    /// `da` and `db` from `a`, `b` and `dy`.
+    fn backward<L: Lane>(self, a: L, b: L, dy: L) -> [L; 2];
+}
+
+#[derive(Clone, Copy)]
+struct Tanh;
+impl Unary for Tanh {
+    #[inline(always)]
+    fn forward<L: Lane>(self, x: L) -> L {
+        x.tanh()
+    }
+    #[inline(always)]
+    fn backward<L: Lane>(self, y: L, dy: L) -> L {
+        dy * (L::lit(1.0) - y * y)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Sigmoid;
+impl Unary for Sigmoid {
+    #[inline(always)]
+    fn forward<L: Lane>(self, x: L) -> L {
+        x.sigmoid()
+    }
+    #[inline(always)]
+    fn backward<L: Lane>(self, y: L, dy: L) -> L {
+        dy * y * (L::lit(1.0) - y)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Relu;
+impl Unary for Relu {
+    #[inline(always)]
+    fn forward<L: Lane>(self, x: L) -> L {
+        x.max(L::lit(0.0))
+    }
+    #[inline(always)]
+    fn backward<L: Lane>(self, y: L, dy: L) -> L {
+        dy * y.positive()
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Scale(f32);
+impl Unary for Scale {
+    #[inline(always)]
+    fn forward<L: Lane>(self, x: L) -> L {
+        x * L::lit(self.0)
+    }
+    #[inline(always)]
+    fn backward<L: Lane>(self, _y: L, dy: L) -> L {
+        dy * L::lit(self.0)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Sum;
+impl Binary for Sum {
+    #[inline(always)]
+    fn forward<L: Lane>(self, a: L, b: L) -> L {
+        a + b
+    }
+    #[inline(always)]
+    fn backward<L: Lane>(self, _a: L, _b: L, dy: L) -> [L; 2] {
+        [dy, dy]
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Product;
+impl Binary for Product {
+    #[inline(always)]
+    fn forward<L: Lane>(self, a: L, b: L) -> L {
+        a * b
+    }
+    #[inline(always)]
+    fn backward<L: Lane>(self, a: L, b: L, dy: L) -> [L; 2] {
+        [dy * b, dy * a]
+    }
+}
+
+/// `tanh x`
+pub fn tanh(x: &Var) -> Var {
+    unary(x, Tanh)
+}
+
+/// `1 / (1 + e^-x)`
+pub fn sigmoid(x: &Var) -> Var {
+    unary(x, Sigmoid)
+}
+
+/// `max(x, 0)`
+pub fn relu(x: &Var) -> Var {
+    unary(x, Relu)
+}
+
+/// `factor · x`
+pub fn scale(x: &Var, factor: f32) -> Var {
+    unary(x, Scale(factor))
+}
+
+/// `a + b`
+pub fn add(a: &Var, b: &Var) -> Var {
+    binary(a, b, Sum)
+}
+
+/// `a ⊙ b`, element by element.
+pub fn multiply_elements(a: &Var, b: &Var) -> Var {
+    binary(a, b, Product)
+}
+
+/// Any function of one number.
+pub fn unary<F: Unary>(x: &Var, f: F) -> Var {
+    let Device::Cpu(cpu) = x.device();
+    let y = cpu::unary(cpu, x.value(), f);
+    let (input, kept) = (x.clone(), y.clone());
+    let [y] = record(&[x], [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let Device::Cpu(cpu) = input.device();
+        gradients.add(&input, cpu::unary_back(cpu, &kept, dy, f));
+    });
+    y
+}
+
+/// Any function of two numbers.
+pub fn binary<F: Binary>(a: &Var, b: &Var, f: F) -> Var {
+    assert_eq!(a.shape(), b.shape(), "element by element");
+    let Device::Cpu(cpu) = a.device();
+    let y = cpu::binary(cpu, a.value(), b.value(), f);
+    let inputs = [a.clone(), b.clone()];
+    let [y] = record(&[a, b], [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let Device::Cpu(cpu) = inputs[0].device();
+        let [da, db] = cpu::binary_back(cpu, inputs[0].value(), inputs[1].value(), dy, f);
+        gradients.add(&inputs[0], da);
+        gradients.add(&inputs[1], db);
+    });
+    y
+}

@@ -1,0 +1,184 @@
+//! A recurrent layer over packed sequences, in either direction.
+//!
+//! At each step, for every gate: `gate = W_input·x_t + W_state·h_{t-1} + bias`, then the [`Cell`]'s mathematics. Reading
+//! backward, `t-1` is the step behind, and every sequence begins at its own last step.
+//!
+//! | | shape |
+//! |---|---|
+//! | `x` | packed rows × inputs |
+//! | `W_input` | gates·hidden × inputs |
+//! | `W_state` | gates·hidden × hidden |
+//! | `bias` | 1 × gates·hidden |
+//! | `state_bias` | 1 × apart·hidden, for the gates whose shares are [apart](Cell::APART), or none |
+//! | `start`, `last` | batch × hidden for each part of the state; zero where no start is given |
+//! | `states` | packed rows × hidden |
+//!
+//! Back, the step's products with `W_state` run step by step; the gradients of the weights are one product each over all
+//! steps.
+
+pub(crate) mod cpu;
+pub mod reference;
+pub(crate) mod units;
+
+use crate::cell::Cell;
+use crate::device::Device;
+use crate::ops::{cell_step, concat_rows, gather_rows, linear, row_block};
+use crate::rows::{Direction, Rows};
+use crate::tape::{Var, record_all};
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+/// The weights of one recurrent layer, named as PyTorch names them without `_l0`: `weight_ih`, `weight_hh`, `bias_ih`.
+#[derive(Clone, Debug)]
+pub struct LayerWeights {
+    /// `weight_ih`: gates·hidden × inputs
+    pub input: Var,
+    /// `weight_hh`: gates·hidden × hidden
+    pub state: Var,
+    /// `bias_ih`: 1 × gates·hidden
+    pub bias: Var,
+    /// The last rows of `bias_hh`, for the gates whose shares are apart: 1 × apart·hidden
+    pub state_bias: Option<Var>,
+}
+
+impl LayerWeights {
+    /// How many units the layer has.
+    pub fn hidden(&self) -> usize {
+        self.state.columns()
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Var> {
+        [&self.input, &self.state, &self.bias].into_iter().chain(&self.state_bias)
+    }
+
+    /// Panics where the shapes do not fit the cell or an input of so many columns.
+    pub(crate) fn check<C: Cell>(&self, inputs: usize) {
+        let hidden = self.hidden();
+        let gates = C::GATES * hidden;
+        assert_eq!(self.input.shape(), (gates, inputs), "W_input of {hidden} units, {inputs} inputs");
+        assert_eq!(self.state.shape(), (gates, hidden), "W_state of {hidden} units");
+        assert_eq!(self.bias.shape(), (1, gates), "bias of {hidden} units");
+        if let Some(bias) = &self.state_bias {
+            assert_eq!(bias.shape(), (1, C::APART * hidden), "state_bias of {hidden} units");
+        }
+    }
+}
+
+/// What a recurrent layer returns.
+#[derive(Clone, Debug)]
+pub struct Recurrent {
+    /// The output `h` of every step.
+    pub states: Var,
+    /// Each sequence's state after its last step, part by part; after none, the start.
+    pub last: Vec<Var>,
+}
+
+/// Panics where a start does not have a part of the right shape for each part of the cell's state.
+pub(crate) fn check_start<C: Cell>(start: &[Var], batch: usize, hidden: usize) {
+    assert_eq!(start.len(), C::PARTS, "parts of the first state");
+    assert!(start.iter().all(|part| part.shape() == (batch, hidden)), "a first state is {batch} × {hidden}");
+}
+
+/// Runs a cell over packed sequences; see the [module](self).
+pub fn recurrent<C: Cell>(
+    x: &Var,
+    rows: &Arc<Rows>,
+    direction: Direction,
+    weights: &LayerWeights,
+    start: Option<&[Var]>,
+) -> Recurrent {
+    weights.check::<C>(x.columns());
+    assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
+    start.into_iter().for_each(|start| check_start::<C>(start, rows.batch(), weights.hidden()));
+
+    let Device::Cpu(cpu) = x.device();
+    let first: Option<Vec<&Tensor>> = start.map(|start| start.iter().map(Var::value).collect());
+    let pass = cpu::forward::<C>(cpu, x.value(), rows, direction, weights, first.as_deref());
+    let outputs = std::iter::once(pass.states[0].clone()).chain(pass.last(rows, direction, first.as_deref()));
+    let outputs: Vec<Tensor> = outputs.collect();
+
+    let inputs: Vec<&Var> =
+        std::iter::once(x).chain(weights.all()).chain(start.into_iter().flatten()).collect();
+    let mut outputs = record_all(&inputs, outputs, {
+        let (x, rows, weights, start) =
+            (x.clone(), Arc::clone(rows), weights.clone(), start.map(<[Var]>::to_vec));
+        move |gradients, upstream| {
+            let Device::Cpu(cpu) = x.device();
+            cpu::backward::<C>(
+                cpu,
+                gradients,
+                pass,
+                upstream,
+                &x,
+                &rows,
+                direction,
+                &weights,
+                start.as_deref(),
+            );
+        }
+    })
+    .into_iter();
+    let states = outputs.next().expect("the states come first");
+    Recurrent { states, last: outputs.collect() }
+}
+
+/// The same, as a loop over [`cell_step`]: what [`recurrent`] must equal.
+pub fn by_steps<C: Cell>(
+    x: &Var,
+    rows: &Arc<Rows>,
+    direction: Direction,
+    weights: &LayerWeights,
+    start: Option<&[Var]>,
+) -> Recurrent {
+    weights.check::<C>(x.columns());
+    let zero = || Var::constant(Tensor::zeros(x.device(), rows.batch(), weights.hidden()));
+    let start: Vec<Var> = start.map_or_else(|| (0..C::PARTS).map(|_| zero()).collect(), <[Var]>::to_vec);
+    let of_input = linear(x, &weights.input, Some(&weights.bias)); // [rows, gates·hidden]
+    let mut walked: Vec<Vec<Var>> = Vec::new();
+    for step in rows.walk(direction) {
+        let places = step.rows.len();
+        let begin = |part: &Var| row_block(part, step.carried..places);
+        let carry = |(before, first): (&Var, &Var)| {
+            concat_rows(&[&row_block(before, 0..step.carried), &begin(first)]) // [places, hidden]
+        };
+        let before: Vec<Var> = match walked.last() {
+            Some(before) => before.iter().zip(&start).map(carry).collect(),
+            None => start.iter().map(begin).collect(),
+        };
+        let of_state = linear(&before[0], &weights.state, None); // [places, gates·hidden]
+        let of_input = row_block(&of_input, step.rows);
+        walked.push(cell_step::<C>(&of_input, &of_state, weights.state_bias.as_ref(), &before));
+    }
+    let starts: Vec<usize> = rows
+        .walk(direction)
+        .scan(0, |sum, step| {
+            let start = *sum;
+            *sum += step.rows.len();
+            Some(start)
+        })
+        .collect();
+    let last_row = |place: usize| -> u32 {
+        let steps = rows.length(place);
+        let walked_at =
+            |step: usize| if direction == Direction::Forward { step } else { rows.steps() - 1 - step };
+        let row = match (steps, direction) {
+            (0, _) => rows.total() + place,
+            (_, Direction::Forward) => starts[walked_at(steps - 1)] + place,
+            (_, Direction::Backward) => starts[walked_at(0)] + place,
+        };
+        row as u32
+    };
+    let index: Vec<u32> = (0..rows.batch()).map(last_row).collect();
+    let last = (0..C::PARTS).map(|part| {
+        let all: Vec<&Var> = walked.iter().map(|state| &state[part]).chain([&start[part]]).collect();
+        gather_rows(&concat_rows(&all), &index)
+    });
+    let mut outputs: Vec<&Var> = walked.iter().map(|state| &state[0]).collect();
+    if direction == Direction::Backward {
+        outputs.reverse();
+    }
+    let none = zero();
+    let none = row_block(&none, 0..0);
+    outputs.push(&none);
+    Recurrent { states: concat_rows(&outputs), last: last.collect() }
+}

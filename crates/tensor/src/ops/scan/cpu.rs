@@ -1,0 +1,296 @@
+//! The decoder's time loop on the processor.
+//!
+//! As in a recurrent layer, the workers walk through the steps together, each with its own units of every layer; for the
+//! attention each has its own sources. A barrier stands wherever one needs what another has computed.
+
+use super::{Scan, ScanState};
+use crate::cell::Cell;
+use crate::device::Cpu;
+use crate::ops::LayerWeights;
+use crate::ops::Memory;
+use crate::ops::attention::cpu::{Attending, Sums, memory_gradients};
+use crate::ops::attention::row::Sources;
+use crate::ops::recurrent::cpu::{
+    LayerLoop, Pass as LayerPass, add_from_gates, add_to_gates, biases, gate_packs, loop_workers, panels,
+    parts, parts_to_read, states_before, weight_gradients,
+};
+use crate::pool::Worker;
+use crate::product::{PANEL, Packed, Right, Update, multiply_into, multiply_panels};
+use crate::rows::{Direction, Rows, Step};
+use crate::score::Score;
+use crate::shared::Grid;
+use crate::tape::{Gradients, Var};
+use crate::tensor::Tensor;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// What the way back needs.
+pub(super) struct Pass {
+    layers: Vec<LayerPass>,
+    /// The projected queries; none where the states are the queries.
+    queries: Option<Tensor>,
+    pub(super) contexts: Tensor,
+    pub(super) weights: Tensor,
+}
+
+impl Pass {
+    /// The outputs of the topmost layer.
+    pub(super) fn states(&self) -> &Tensor {
+        &self.layers[self.layers.len() - 1].states[0]
+    }
+}
+
+/// The packed weights that the loop needs of each layer: those of its input inside the loop, and those of its state.
+struct Packs {
+    input: Vec<Arc<Packed>>,
+    state: Vec<Arc<Packed>>,
+}
+
+/// The first layer's input inside the loop is the context, the last columns; that of the others is the layer below.
+fn layer_packs<C: Cell>(layers: &[LayerWeights], outside: usize, transposed: bool) -> Vec<Packs> {
+    let pack = |(i, layer): (usize, &LayerWeights)| {
+        let first = if i == 0 { outside } else { 0 };
+        Packs {
+            input: gate_packs::<C>(layer.input.value(), first..layer.input.columns(), transposed),
+            state: gate_packs::<C>(layer.state.value(), 0..layer.hidden(), transposed),
+        }
+    };
+    layers.iter().enumerate().map(pack).collect()
+}
+
+fn over(tensor: &mut Tensor) -> Grid<'_> {
+    let columns = tensor.columns();
+    Grid::over(tensor.data_mut(), columns)
+}
+
+fn reading(tensor: &Tensor) -> Grid<'_> {
+    Grid::reading(tensor.data(), tensor.columns())
+}
+
+/// Where the context that enters a step is.
+fn context_before<'a>(step: &Step, contexts: Grid<'a>, start: Grid<'a>) -> Grid<'a> {
+    if step.carried > 0 { contexts.at(step.before, 0) } else { start }
+}
+
+pub(super) fn forward<C: Cell, S: Score>(
+    cpu: &Cpu,
+    scan: &Scan<C, S>,
+    x: &Tensor,
+    rows: &Rows,
+    start: &ScanState,
+    memory: &Memory,
+) -> Pass {
+    let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
+    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
+    let mut layers: Vec<LayerPass> = scan
+        .layers
+        .iter()
+        .map(|weights| LayerPass {
+            slots: biases::<C>(cpu, device, total, weights),
+            states: (0..C::PARTS).map(|_| Tensor::scratch(device, total, hidden)).collect(),
+        })
+        .collect();
+    let right = scan.layers[0].input.value().mat().column_block(0..x.columns()).transposed();
+    let stride = layers[0].slots.columns();
+    multiply_into(device, layers[0].slots.data_mut(), stride, x.mat(), Right::Plain(right), Update::Add);
+
+    let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
+    let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(true));
+    let mut contexts = Tensor::scratch(device, total, width);
+    let mut weights = Tensor::scratch(device, total, steps);
+    let packs = layer_packs::<C>(&scan.layers, x.columns(), true);
+    let loops: Vec<LayerLoop<C>> = layers
+        .iter_mut()
+        .zip(&packs)
+        .zip(&start.layers)
+        .map(|((layer, packs), start)| LayerLoop {
+            isa: cpu.isa,
+            hidden,
+            slots: over(&mut layer.slots),
+            states: parts(&mut layer.states),
+            start: Some(parts_to_read(start.iter().map(Var::value))),
+            packs: &packs.state,
+            cell: PhantomData,
+        })
+        .collect();
+    let output = |layer: usize| loops[layer].states[0].expect("every state has an output");
+    let top = output(loops.len() - 1);
+    let query_grid = queries.as_mut().map(over);
+    let attending = Attending {
+        query: query_grid.unwrap_or(top),
+        vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
+        memory: Sources::new(memory),
+        weights: over(&mut weights),
+        context: over(&mut contexts),
+    };
+    let first_context = reading(start.context.value());
+
+    cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
+        let units = worker.share(hidden, PANEL);
+        for step in rows.walk(Direction::Forward) {
+            let (first, places) = (step.rows.start, step.rows.len());
+            // SAFETY: each worker writes its own units of gates, states and queries and the attention of its own sources;
+            // what it reads of the others was complete at the barrier before.
+            unsafe {
+                for (i, layer) in loops.iter().enumerate() {
+                    let input = match i {
+                        0 => context_before(&step, attending.context, first_context).mat(places, width),
+                        _ => output(i - 1).at(first, 0).mat(places, hidden),
+                    };
+                    let gates = layer.slots.at(first, 0);
+                    add_to_gates(cpu.isa, gates, input, &packs[i].input, &units, |gate| gate);
+                    layer.forward(&step, &units);
+                    worker.barrier();
+                }
+                if let (Some(queries), Some(pack)) = (query_grid, &query_pack) {
+                    let own = panels(&worker.share(depth, PANEL));
+                    let states = top.at(first, 0).mat(places, hidden);
+                    multiply_panels(cpu.isa, queries.at(first, 0), states, pack, own, Update::Set);
+                    worker.barrier();
+                }
+                for place in (0..places).filter(|&place| attending.is_own(worker, place)) {
+                    attending.forward::<S>(cpu, first + place, place);
+                }
+                worker.barrier();
+            }
+        }
+    });
+    Pass { layers, queries, contexts, weights }
+}
+
+#[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
+pub(super) fn backward<C: Cell, S: Score>(
+    cpu: &Cpu,
+    gradients: &mut Gradients,
+    scan: &Scan<C, S>,
+    pass: Pass,
+    upstream: [Option<Tensor>; 3],
+    x: &Var,
+    rows: &Rows,
+    start: &ScanState,
+    memory: &Memory,
+) {
+    let Pass { mut layers, queries, contexts, weights } = pass;
+    let (device, batch, hidden) = (x.device(), rows.batch(), scan.hidden());
+    let (depth, width) = (memory.keys.columns(), memory.values.columns());
+    let [of_states, of_contexts, of_weights] = upstream;
+    // What each step's context gets in all: from outside, and from the step behind it.
+    let mut dcontexts = of_contexts.unwrap_or_else(|| Tensor::zeros(device, rows.total(), width));
+    let mut running: Vec<Vec<Tensor>> = scan
+        .layers
+        .iter()
+        .map(|_| (0..C::PARTS).map(|_| Tensor::zeros(device, batch, hidden)).collect())
+        .collect();
+    let mut dcontext_start = Tensor::zeros(device, batch, width);
+
+    let packs = layer_packs::<C>(&scan.layers, x.columns(), false);
+    let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(false));
+    let (slots, states): (Vec<&mut Tensor>, Vec<&[Tensor]>) =
+        layers.iter_mut().map(|layer| (&mut layer.slots, layer.states.as_slice())).unzip();
+    let loops: Vec<LayerLoop<C>> = slots
+        .into_iter()
+        .zip(&states)
+        .zip(packs.iter().zip(&start.layers))
+        .map(|((slots, states), (packs, start))| LayerLoop {
+            isa: cpu.isa,
+            hidden,
+            slots: over(slots),
+            states: parts_to_read(*states),
+            start: Some(parts_to_read(start.iter().map(Var::value))),
+            packs: &packs.state,
+            cell: PhantomData,
+        })
+        .collect();
+    let top = states.len() - 1;
+    let attending = Attending {
+        query: queries.as_ref().map_or_else(|| reading(&states[top][0]), reading),
+        vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
+        memory: Sources::new(memory),
+        weights: reading(&weights),
+        context: reading(&contexts),
+    };
+    let mut sums = Sums::new::<S>(cpu, rows.total(), memory);
+    let dcontext_grid = over(&mut dcontexts);
+    let back = sums.grids(dcontext_grid, of_weights.as_ref());
+    let moving: Vec<_> = running.iter_mut().map(|layer| parts(layer)).collect();
+    let output_gradient = |layer: usize| moving[layer][0].expect("every state has an output");
+    let of_states = of_states.as_ref().map(reading);
+    let dcontext_start_grid = over(&mut dcontext_start);
+
+    cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
+        let units = worker.share(hidden, PANEL);
+        let context_columns = worker.share(width, PANEL);
+        for step in rows.walk(Direction::Forward).rev() {
+            let (first, places) = (step.rows.start, step.rows.len());
+            // SAFETY: as in the forward pass: own units, own columns of contexts, own sources, and barriers between.
+            unsafe {
+                for place in (0..places).filter(|&place| attending.is_own(worker, place)) {
+                    back.backward::<S>(cpu, worker, &attending, first + place, place);
+                }
+                worker.barrier();
+                let dquery = back.dquery.at(first, 0);
+                match &query_pack {
+                    Some(pack) => {
+                        let (target, dquery) = (output_gradient(top), dquery.mat(places, depth));
+                        multiply_panels(cpu.isa, target, dquery, pack, panels(&units), Update::Add);
+                    }
+                    None => add_rows(output_gradient(top), dquery, places, &units),
+                }
+                for (i, layer) in loops.iter().enumerate().rev() {
+                    layer.backward(&step, &units, &moving[i], if i == top { of_states } else { None });
+                    worker.barrier();
+                    layer.backward_to_state(&step, &units, output_gradient(i));
+                    let gates = layer.slots.at(first, 0);
+                    let (target, columns) = match i {
+                        0 => (context_before(&step, dcontext_grid, dcontext_start_grid), &context_columns),
+                        _ => (output_gradient(i - 1), &units),
+                    };
+                    add_from_gates(cpu.isa, target, gates, places, &packs[i].input, columns, |gate| gate);
+                }
+                worker.barrier();
+            }
+        }
+    });
+
+    let mut below: Vec<&Tensor> = Vec::new();
+    for (i, (weights, layer)) in scan.layers.iter().zip(&layers).enumerate() {
+        let before =
+            states_before(&layer.states[0], rows, Direction::Forward, Some(start.layers[i][0].value()));
+        if i == 0 {
+            let fed = states_before(&contexts, rows, Direction::Forward, Some(start.context.value()));
+            let inputs = [x.value(), &fed];
+            weight_gradients::<C>(cpu, gradients, &layer.slots, &inputs, &before, weights);
+        } else {
+            weight_gradients::<C>(cpu, gradients, &layer.slots, &below, &before, weights);
+        }
+        below = vec![&layer.states[0]];
+    }
+    gradients.write(x, |dx, update| {
+        let weight = scan.layers[0].input.value().mat().column_block(0..x.columns());
+        let gates = layers[0].slots.mat().column_block(0..C::GATES * hidden);
+        multiply_into(device, dx, x.columns(), gates, Right::Plain(weight), update);
+    });
+    if let Some(query) = &scan.query {
+        gradients.write(query, |dw, update| {
+            let right = Right::Plain(layers[top].states[0].mat());
+            multiply_into(device, dw, hidden, sums.dquery.mat().transposed(), right, update);
+        });
+    }
+    memory_gradients(cpu, gradients, &sums, memory, scan.vector.as_ref(), &weights, &dcontexts, rows);
+    for (part, gradient) in start.layers.iter().flatten().zip(running.into_iter().flatten()) {
+        gradients.add(part, gradient);
+    }
+    gradients.add(&start.context, dcontext_start);
+}
+
+/// `to += from` in some columns of so many rows.
+///
+/// # Safety
+/// Nobody may write to these columns of `from`, and nobody else may use those of `to`.
+unsafe fn add_rows(to: Grid, from: Grid, rows: usize, columns: &std::ops::Range<usize>) {
+    for row in 0..rows {
+        // SAFETY: handed on.
+        let (to, from) = unsafe { (to.row_mut(row, columns.clone()), from.row(row, columns.clone())) };
+        to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+    }
+}

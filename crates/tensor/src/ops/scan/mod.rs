@@ -1,0 +1,180 @@
+//! A recurrent decoder with attention, over whole target sequences.
+//!
+//! At each step, with `x_i` the embedded token before and `c_0` zero or given:
+//!
+//! 1. the first layer reads `[x_i; c_{i-1}]`, each other layer the one below it: `s_i`
+//! 2. the query: `q_i = W_query·s_i` of the topmost layer, or `s_i` itself
+//! 3. [attention](crate::ops::attention): `c_i = Σ_j softmax_j(score(q_i, k_j))·v_j`
+//!
+//! | | shape |
+//! |---|---|
+//! | `x` | packed target rows × inputs |
+//! | `W_input` of the first layer | gates·hidden × (inputs + width of the values) |
+//! | `W_query` | depth of the keys × hidden, or none |
+//! | states, contexts | packed target rows × hidden, × width |
+//! | weights | packed target rows × source steps |
+//!
+//! The step takes the context of the step before, computed from the state before: so it is also the order in which the
+//! context is computed first and enters the state, where `c_0` is the context of the first state.
+//!
+//! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score.
+
+mod cpu;
+pub mod reference;
+
+use super::recurrent::check_start;
+use super::{LayerWeights, Memory, attend, cell_step, concat_columns, concat_rows, linear, row_block};
+use crate::cell::Cell;
+use crate::device::Device;
+use crate::rows::{Direction, Rows};
+use crate::score::Score;
+use crate::tape::{Var, record};
+use crate::tensor::Tensor;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The layers inside the loop, and how the topmost one attends.
+#[derive(Clone, Debug)]
+pub struct Scan<C, S> {
+    /// From the bottom to the top.
+    pub layers: Vec<LayerWeights>,
+    /// depth × hidden; without it, the state is the query
+    pub query: Option<Var>,
+    /// 1 × depth, for scores that have a vector
+    pub vector: Option<Var>,
+    /// Which cell and which score.
+    pub kind: PhantomData<(C, S)>,
+}
+
+/// Where a decoder stands.
+#[derive(Clone, Debug)]
+pub struct ScanState {
+    /// The state of each layer, part by part.
+    pub layers: Vec<Vec<Var>>,
+    /// The context that enters the next step.
+    pub context: Var,
+}
+
+/// What a scan returns, for every row of the target.
+#[derive(Clone, Debug)]
+pub struct Scanned {
+    /// The output of the topmost layer.
+    pub states: Var,
+    /// What it attended to.
+    pub contexts: Var,
+    /// The weights of the source's steps.
+    pub weights: Var,
+}
+
+impl<C: Cell, S: Score> Scan<C, S> {
+    /// How many units the layers have.
+    pub fn hidden(&self) -> usize {
+        self.layers[0].hidden()
+    }
+
+    /// The zero state for a batch.
+    pub fn zero_state(&self, batch: usize, memory: &Memory) -> ScanState {
+        let device = memory.keys.device();
+        let zeros = |columns| Var::constant(Tensor::zeros(device, batch, columns));
+        let layer = || (0..C::PARTS).map(|_| zeros(self.hidden())).collect();
+        ScanState {
+            layers: self.layers.iter().map(|_| layer()).collect(),
+            context: zeros(memory.values.columns()),
+        }
+    }
+
+    /// One step: `x` holds a row for each place. Returns the next state and the weights.
+    pub fn step(&self, x: &Var, state: &ScanState, memory: &Memory) -> (ScanState, Var) {
+        let mut input = concat_columns(&[x, &state.context]); // [places, inputs + width]
+        let mut layers = Vec::with_capacity(self.layers.len());
+        for (weights, before) in self.layers.iter().zip(&state.layers) {
+            let of_input = linear(&input, &weights.input, Some(&weights.bias)); // [places, gates·hidden]
+            let of_state = linear(&before[0], &weights.state, None); // [places, gates·hidden]
+            let after = cell_step::<C>(&of_input, &of_state, weights.state_bias.as_ref(), before);
+            input = after[0].clone(); // [places, hidden]
+            layers.push(after);
+        }
+        let query = self.query.as_ref().map_or_else(|| input.clone(), |query| linear(&input, query, None));
+        let [context, weights] = attend::<S>(&query, self.vector.as_ref(), memory);
+        (ScanState { layers, context }, weights)
+    }
+
+    /// All steps of packed targets, one after the other: what [`Scan::sequence`] must equal.
+    pub fn sequence_by_steps(
+        &self,
+        x: &Var,
+        rows: &Arc<Rows>,
+        start: &ScanState,
+        memory: &Memory,
+    ) -> Scanned {
+        self.check(x, rows, start, memory);
+        let mut state = start.clone();
+        let (mut states, mut contexts, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        for step in rows.walk(Direction::Forward) {
+            let state_of_running = state.first(step.rows.len());
+            let of_step;
+            (state, of_step) = self.step(&row_block(x, step.rows), &state_of_running, memory);
+            states.push(state.layers[self.layers.len() - 1][0].clone());
+            contexts.push(state.context.clone());
+            weights.push(of_step);
+        }
+        let join = |parts: &[Var], columns| {
+            let none = Var::constant(Tensor::zeros(x.device(), 0, columns));
+            concat_rows(&parts.iter().chain([&none]).collect::<Vec<_>>())
+        };
+        Scanned {
+            states: join(&states, self.hidden()),
+            contexts: join(&contexts, memory.values.columns()),
+            weights: join(&weights, memory.rows.steps()),
+        }
+    }
+
+    /// All steps of packed targets in one operation; see the [module](self).
+    pub fn sequence(&self, x: &Var, rows: &Arc<Rows>, start: &ScanState, memory: &Memory) -> Scanned {
+        self.check(x, rows, start, memory);
+        let Device::Cpu(cpu) = x.device();
+        let pass = cpu::forward(cpu, self, x.value(), rows, start, memory);
+        let outputs = [pass.states().clone(), pass.contexts.clone(), pass.weights.clone()];
+        let inputs: Vec<&Var> = [x, &memory.keys, &memory.values, &start.context]
+            .into_iter()
+            .chain(self.layers.iter().flat_map(LayerWeights::all))
+            .chain(&self.query)
+            .chain(&self.vector)
+            .chain(start.layers.iter().flatten())
+            .collect();
+        let [states, contexts, weights] = record(&inputs, outputs, {
+            let (scan, x, rows) = (self.clone(), x.clone(), Arc::clone(rows));
+            let (start, memory) = (start.clone(), memory.clone());
+            move |gradients, upstream| {
+                let Device::Cpu(cpu) = x.device();
+                cpu::backward(cpu, gradients, &scan, pass, upstream, &x, &rows, &start, &memory);
+            }
+        });
+        Scanned { states, contexts, weights }
+    }
+
+    fn check(&self, x: &Var, rows: &Rows, start: &ScanState, memory: &Memory) {
+        let (batch, hidden, width) = (rows.batch(), self.hidden(), memory.values.columns());
+        assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
+        for (i, layer) in self.layers.iter().enumerate() {
+            layer.check::<C>(if i == 0 { x.columns() + width } else { hidden });
+        }
+        assert_eq!(start.layers.len(), self.layers.len(), "first states of all layers");
+        start.layers.iter().for_each(|layer| check_start::<C>(layer, batch, hidden));
+        assert_eq!(start.context.shape(), (batch, width), "the first context");
+        let depth = self.query.as_ref().map_or(hidden, Var::rows);
+        self.query.iter().for_each(|query| assert_eq!(query.columns(), hidden, "W_query of {hidden} units"));
+        memory.check::<S>(batch, depth, self.vector.as_ref());
+    }
+}
+
+impl ScanState {
+    /// The state of the first `places` places.
+    fn first(&self, places: usize) -> ScanState {
+        let cut = |part: &Var| if part.rows() == places { part.clone() } else { row_block(part, 0..places) };
+        ScanState {
+            layers: self.layers.iter().map(|layer| layer.iter().map(cut).collect()).collect(),
+            context: cut(&self.context),
+        }
+    }
+}

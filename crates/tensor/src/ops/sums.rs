@@ -1,0 +1,126 @@
+//! Sums that several operations need, always formed in the same order.
+
+use crate::device::Cpu;
+use crate::lane::{Kernel, LANES, Vector};
+use crate::pool::Worker;
+use crate::product::{Mat, Update};
+use crate::shared::SharedSlice;
+
+/// The sums of the columns of a row-major matrix, rows added from the first to the last.
+pub(crate) fn column_sums(cpu: &Cpu, a: Mat, out: &mut [f32], update: Update) {
+    assert_eq!(a.columns(), out.len());
+    if update == Update::Set {
+        out.fill(0.0);
+    }
+    if a.rows() == 0 {
+        return;
+    }
+    let columns = out.len();
+    let shared = SharedSlice::new(out);
+    cpu.pool.run(cpu.pool.workers_for(a.rows() * columns), |worker: &Worker| {
+        let share = worker.share(columns, 2 * LANES);
+        // SAFETY: the workers' columns do not overlap.
+        let out = unsafe { shared.get_mut(share.clone()) };
+        let a = a.column_block(share);
+        for i in 0..a.rows() {
+            out.iter_mut().zip(a.row(i)).for_each(|(sum, x)| *sum += x);
+        }
+    });
+}
+
+/// `Σ aᵢ·bᵢ`.
+#[inline(always)]
+pub(crate) fn dot<V: Vector>(a: &[f32], b: &[f32]) -> f32 {
+    a.chunks(LANES)
+        .zip(b.chunks(LANES))
+        .fold(V::lit(0.0), |sum, (a, b)| V::load(a).mul_add(V::load(b), sum))
+        .sum()
+}
+
+/// `out = Σ wᵢ·rowᵢ`, the rows added in order; several vectors of columns at a time stay in registers.
+#[inline(always)]
+pub(crate) fn weighted_rows<'a, V: Vector>(
+    out: &mut [f32],
+    terms: &(impl Iterator<Item = (f32, &'a [f32])> + Clone),
+    add: bool,
+) {
+    const WIDE: usize = 4;
+    let mut blocks = out.chunks_exact_mut(WIDE * LANES);
+    let mut start = 0;
+    for out in &mut blocks {
+        let mut sums = [V::lit(0.0); WIDE];
+        if add {
+            sums = std::array::from_fn(|i| V::load(&out[i * LANES..]));
+        }
+        for (weight, row) in terms.clone() {
+            let (weight, row) = (V::lit(weight), &row[start..start + WIDE * LANES]);
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = weight.mul_add(V::load(&row[i * LANES..]), *sum);
+            }
+        }
+        for (i, sum) in sums.into_iter().enumerate() {
+            sum.store(&mut out[i * LANES..]);
+        }
+        start += WIDE * LANES;
+    }
+    for out in blocks.into_remainder().chunks_mut(LANES) {
+        let mut sum = if add { V::load(out) } else { V::lit(0.0) };
+        for (weight, row) in terms.clone() {
+            sum = V::lit(weight).mul_add(V::load(&row[start..start + out.len()]), sum);
+        }
+        sum.store(out);
+        start += LANES;
+    }
+}
+
+/// `out = e^(xᵢ − largest)` in place, and their sum.
+#[inline(always)]
+pub(crate) fn exp_sum<V: Vector>(x: &mut [f32], largest: f32) -> f32 {
+    let mut sums = V::lit(0.0);
+    for chunk in x.chunks_mut(LANES) {
+        (V::load(chunk) - V::lit(largest)).exp().store(chunk);
+        sums = sums + V::load(chunk);
+    }
+    sums.sum()
+}
+
+/// The largest of some numbers; −∞ of none.
+#[inline(always)]
+pub(crate) fn largest<V: Vector>(x: &[f32]) -> f32 {
+    let chunks = x.chunks_exact(LANES);
+    let rest = chunks.remainder().iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    chunks.fold(V::lit(f32::NEG_INFINITY), |max, chunk| max.max(V::load(chunk))).largest().max(rest)
+}
+
+/// `x = softmax(x)` in place. Of no numbers there is nothing to write.
+#[inline(always)]
+pub(crate) fn softmax_row<V: Vector>(x: &mut [f32]) {
+    let largest = largest::<V>(x);
+    let inverse = 1.0 / exp_sum::<V>(x, largest);
+    x.iter_mut().for_each(|x| *x *= inverse);
+}
+
+/// From softmax's result `a` and its gradient, that of its input: `aᵢ·(daᵢ − Σⱼ aⱼ·daⱼ)`, in place of `da`.
+#[inline(always)]
+pub(crate) fn softmax_row_back<V: Vector>(a: &[f32], da: &mut [f32]) {
+    let inner = dot::<V>(a, da);
+    da.iter_mut().zip(a).for_each(|(da, a)| *da = a * (*da - inner));
+}
+
+/// `out += w·x`.
+pub(crate) struct AddScaled<'a> {
+    pub out: &'a mut [f32],
+    pub x: &'a [f32],
+    pub weight: f32,
+}
+
+impl Kernel for AddScaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        for (out, x) in self.out.chunks_mut(LANES).zip(self.x.chunks(LANES)) {
+            V::lit(self.weight).mul_add(V::load(x), V::load(out)).store(out);
+        }
+    }
+}

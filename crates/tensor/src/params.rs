@@ -1,0 +1,195 @@
+//! The parameters of a model, in one flat store.
+//!
+//! All weights lie behind each other, and so do all gradients and all moments: clipping and an optimiser's step are one pass,
+//! and a checkpoint is a few long reads.
+
+use crate::device::Device;
+use crate::product::Update;
+use crate::random::{Stream, unit};
+use crate::tensor::{Packs, Tensor};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A parameter of a [`Params`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Param(usize);
+
+/// What a parameter is before training.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Init {
+    /// The same number everywhere.
+    Constant(f32),
+    /// Evenly distributed between the negative and the positive of it.
+    Uniform(f32),
+}
+
+/// The names, shapes, weights and gradients of a model's parameters.
+pub struct Params {
+    device: Device,
+    seed: u64,
+    entries: Vec<Entry>,
+    length: usize,
+    weights: Tensor,
+    /// Made at the first backward pass.
+    gradients: Option<Tensor>,
+}
+
+struct Entry {
+    name: String,
+    start: usize,
+    rows: usize,
+    columns: usize,
+    packs: Arc<Packs>,
+    /// Whether the gradient of this step has been begun; what is there before is left over from another step.
+    begun: bool,
+}
+
+impl fmt::Debug for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for entry in &self.entries {
+            writeln!(f, "{} {} × {}", entry.name, entry.rows, entry.columns)?;
+        }
+        write!(f, "{} numbers in all", self.length)
+    }
+}
+
+impl Entry {
+    fn span(&self) -> Range<usize> {
+        self.start..self.start + self.rows * self.columns
+    }
+}
+
+impl Params {
+    /// No parameters yet; the seed decides what random ones will be.
+    pub fn new(device: &Device, seed: u64) -> Params {
+        Params {
+            device: device.clone(),
+            seed,
+            entries: Vec::new(),
+            length: 0,
+            weights: Tensor::zeros(device, 1, 0),
+            gradients: None,
+        }
+    }
+
+    /// Adds a matrix under a name of its own.
+    pub fn add(&mut self, name: &str, rows: usize, columns: usize, init: Init) -> Param {
+        assert!(self.find(name).is_none(), "two parameters called {name:?}");
+        assert!(self.gradients.is_none(), "parameter {name:?} comes after training has begun");
+        let param = Param(self.entries.len());
+        let start = self.length;
+        self.length += rows * columns;
+        self.make_room();
+        let entry =
+            Entry { name: name.to_owned(), start, rows, columns, packs: Arc::default(), begun: false };
+        let stream = Stream::new(self.seed, param.0 as u32);
+        let numbers = &mut self.weights.data_mut()[entry.span()];
+        match init {
+            Init::Constant(x) => numbers.fill(x),
+            Init::Uniform(bound) => {
+                for (i, four) in numbers.chunks_mut(4).enumerate() {
+                    let words = stream.at([i as u32, 0, 0, 0]);
+                    four.iter_mut().zip(words).for_each(|(x, word)| *x = (unit(word) * 2.0 - 1.0) * bound);
+                }
+            }
+        }
+        self.entries.push(entry);
+        param
+    }
+
+    fn make_room(&mut self) {
+        if self.weights.columns() < self.length {
+            let mut larger = Tensor::zeros(&self.device, 1, self.length.next_power_of_two());
+            larger.data_mut()[..self.weights.columns()].copy_from_slice(self.weights.data());
+            self.weights = larger;
+        }
+    }
+
+    /// The device that they are on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How many numbers there are in all.
+    pub fn count(&self) -> usize {
+        self.length
+    }
+
+    /// All parameters, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = Param> + use<> {
+        (0..self.entries.len()).map(Param)
+    }
+
+    /// The parameter of a name.
+    pub fn find(&self, name: &str) -> Option<Param> {
+        self.entries.iter().position(|entry| entry.name == name).map(Param)
+    }
+
+    /// The name of a parameter.
+    pub fn name(&self, param: Param) -> &str {
+        &self.entries[param.0].name
+    }
+
+    /// The values of a parameter. Packed copies of it are kept until it changes.
+    pub fn tensor(&self, param: Param) -> Tensor {
+        let entry = &self.entries[param.0];
+        self.weights.part(entry.start, entry.rows, entry.columns, Arc::clone(&entry.packs))
+    }
+
+    /// Gives a parameter other values.
+    pub fn set(&mut self, param: Param, numbers: &[f32]) {
+        let entry = &self.entries[param.0];
+        let span = entry.span();
+        assert_eq!(numbers.len(), span.len(), "{} numbers for {:?}", numbers.len(), entry.name);
+        self.weights.data_mut()[span].copy_from_slice(numbers);
+        self.forget_packs();
+    }
+
+    /// The gradient of a parameter: zeros where no backward pass has reached it.
+    pub fn gradient(&self, param: Param) -> Vec<f32> {
+        let entry = &self.entries[param.0];
+        match &self.gradients {
+            Some(gradients) if entry.begun => gradients.data()[entry.span()].to_vec(),
+            _ => vec![0.0; entry.rows * entry.columns],
+        }
+    }
+
+    /// Begins a new step: the gradients count as zero again.
+    pub fn zero_gradients(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.begun = false);
+    }
+
+    /// Where to write a parameter's gradient, and whether to add to what is there.
+    pub(crate) fn gradient_mut(&mut self, param: Param) -> (&mut [f32], Update) {
+        let (device, length) = (&self.device, self.weights.columns());
+        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length));
+        let entry = &mut self.entries[param.0];
+        let update = if entry.begun { Update::Add } else { Update::Set };
+        entry.begun = true;
+        (&mut gradients.data_mut()[entry.span()], update)
+    }
+
+    /// All weights and all gradients, for a pass over both.
+    pub(crate) fn weights_and_gradients(&mut self) -> (&mut [f32], &mut [f32]) {
+        let (device, length) = (&self.device, self.weights.columns());
+        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length)).data_mut();
+        for entry in self.entries.iter_mut().filter(|entry| !entry.begun) {
+            gradients[entry.span()].fill(0.0);
+            entry.begun = true;
+        }
+        self.forget_packs();
+        let gradients = self.gradients.as_mut().expect("made above").data_mut();
+        (&mut self.weights.data_mut()[..self.length], &mut gradients[..self.length])
+    }
+
+    /// Packed copies are of the weights as they were.
+    fn forget_packs(&mut self) {
+        for entry in &mut self.entries {
+            match Arc::get_mut(&mut entry.packs) {
+                Some(packs) => packs.clear(),
+                None => entry.packs = Arc::default(),
+            }
+        }
+    }
+}

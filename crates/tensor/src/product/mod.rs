@@ -1,0 +1,182 @@
+//! Matrix products: one door for all of them.
+//!
+//! `out = a · b`, or `out += a · b`. Either operand may be transposed or a block of columns ([`Mat`]); a right operand that
+//! is used again, such as a weight, can be packed once ([`Packed`]).
+//!
+//! Every number of the result is one chain of multiply-adds over `k` in order, which starts at zero or at what was there.
+//! So the result depends neither on how the work is cut into blocks and shared among threads, nor on which of the paths
+//! below is taken, nor on which other rows are in the matrix: a sentence gives the same bits alone and in any batch.
+
+mod kernel;
+mod mat;
+mod pack;
+pub mod reference;
+
+pub(crate) use kernel::multiply_panels;
+pub use mat::Mat;
+pub(crate) use pack::{PANEL, Packed};
+
+use crate::device::{Cpu, Device};
+use crate::memory::Buffer;
+use crate::pool::Worker;
+use crate::shared::{Grid, SharedSlice};
+use kernel::{STRIP, multiply_block};
+use pack::{pack_panels, pack_strips};
+use std::ops::Range;
+
+/// Depth of a block: a panel of `b` this deep fills half of the first cache.
+const DEPTH: usize = 256;
+/// Rows of a block: so many rows of `a`, [`DEPTH`] deep, fill a quarter of the second cache.
+const HEIGHT: usize = 120;
+/// Up to this many rows, `a` is read in place instead of being packed.
+pub(crate) const FEW_ROWS: usize = 96;
+
+/// Whether a product overwrites its target or adds to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// `out = a · b`
+    Set,
+    /// `out += a · b`
+    Add,
+}
+
+/// The right operand.
+#[derive(Clone, Copy)]
+pub(crate) enum Right<'a> {
+    Plain(Mat<'a>),
+    Packed(&'a Packed),
+}
+
+impl Right<'_> {
+    fn shape(&self) -> (usize, usize) {
+        match self {
+            Right::Plain(mat) => (mat.rows(), mat.columns()),
+            Right::Packed(packed) => (packed.depth(), packed.columns()),
+        }
+    }
+}
+
+/// `out = a · b` or `out += a · b`; `out` is row-major.
+///
+/// ```
+/// use couplet_tensor::{Device, Mat, Update, multiply};
+///
+/// let a = [1.0, 2.0, 3.0, 4.0]; // 2 × 2
+/// let b = [5.0, 6.0]; // 1 × 2
+/// let mut out = [0.0; 2];
+/// multiply(&Device::cpu(), &mut out, Mat::new(&a, 2, 2), Mat::new(&b, 1, 2).transposed(), Update::Set);
+/// assert_eq!(out, [17.0, 39.0]); // 1·5 + 2·6, 3·5 + 4·6
+/// ```
+pub fn multiply(device: &Device, out: &mut [f32], a: Mat, b: Mat, update: Update) {
+    let stride = b.columns();
+    multiply_into(device, out, stride, a, Right::Plain(b), update);
+}
+
+/// As [`multiply`], where the rows of `out` lie `stride` numbers apart.
+pub(crate) fn multiply_into(
+    device: &Device,
+    out: &mut [f32],
+    stride: usize,
+    a: Mat,
+    b: Right,
+    update: Update,
+) {
+    let (m, k) = (a.rows(), a.columns());
+    let (depth, n) = b.shape();
+    assert_eq!(k, depth, "a product of {m} × {k} and {depth} × {n}");
+    assert!(stride >= n, "rows of {n} numbers that lie {stride} apart");
+    if m == 0 || n == 0 {
+        return;
+    }
+    assert!(out.len() >= (m - 1) * stride + n, "{} numbers for a product of {m} × {n}", out.len());
+    let Device::Cpu(cpu) = device;
+    if k == 0 {
+        if update == Update::Set {
+            out.chunks_mut(stride).take(m).for_each(|row| row[..n].fill(0.0));
+        }
+        return;
+    }
+    let target = Grid::new(SharedSlice::new(out), 0, stride);
+    match b {
+        Right::Packed(packed) if m <= FEW_ROWS => few_rows(cpu, target, a, packed, update),
+        _ => blocks(device, cpu, target, a, b, update),
+    }
+}
+
+/// `b` is packed and `a` has so few rows that reading it in place is best: the workers share the columns.
+fn few_rows(cpu: &Cpu, target: Grid, a: Mat, b: &Packed, update: Update) {
+    let workers = cpu.pool.workers_for(a.rows() * a.columns() * b.columns() / PANEL);
+    cpu.pool.run(workers, |worker| {
+        let share = worker.share(b.panels(), 1);
+        // SAFETY: the workers write different columns, and nobody else uses `out`.
+        unsafe { multiply_panels(cpu.isa, target, a, b, share, update) };
+    });
+}
+
+/// The general case: blocks of `a` and `b` are packed to fit the caches.
+fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Update) {
+    let (m, k, n) = (a.rows(), a.columns(), b.shape().1);
+    let workers = cpu.pool.workers_for(m * n * k / PANEL);
+    let panels = n.div_ceil(PANEL);
+    let depth = DEPTH.min(k);
+    let mut right = match b {
+        Right::Plain(_) => Some(Buffer::new(device, panels * PANEL * depth)),
+        Right::Packed(_) => None,
+    };
+    let right = right.as_mut().map(|buffer| SharedSlice::new(buffer.numbers_mut()));
+    let height = HEIGHT.min(m.next_multiple_of(STRIP));
+    let mut left = Buffer::new(device, workers * height * depth);
+    let left = SharedSlice::new(left.numbers_mut());
+
+    cpu.pool.run(workers, |worker| {
+        let (rows, columns) = share(worker, m, panels);
+        let left_start = worker.index * height * depth;
+        for start in (0..k).step_by(DEPTH) {
+            let ks = start..(start + DEPTH).min(k);
+            if let (Right::Plain(b), Some(right)) = (b, right) {
+                let own = worker.share(panels, 1);
+                let range = own.start * PANEL * ks.len()..own.end * PANEL * ks.len();
+                // SAFETY: each worker packs its own panels, and none is read before the barrier.
+                pack_panels(b, ks.clone(), own, unsafe { right.get_mut(range) });
+                worker.barrier();
+            }
+            for top in (rows.start..rows.end).step_by(height) {
+                let block = top..(top + height).min(rows.end);
+                // SAFETY: each worker has a left block of its own.
+                let left = unsafe { left.get_mut(left_start..left_start + height * depth) };
+                pack_strips(a, block.clone(), ks.clone(), left);
+                for panel in columns.clone() {
+                    let packed = match (b, right) {
+                        (Right::Packed(b), _) => b.panel(panel, ks.clone()),
+                        // SAFETY: nobody writes the packed panels between the two barriers.
+                        (Right::Plain(_), Some(right)) => unsafe {
+                            right.get(panel * PANEL * ks.len()..(panel + 1) * PANEL * ks.len())
+                        },
+                        (Right::Plain(_), None) => {
+                            unreachable!("a plain operand has a place to be packed to")
+                        }
+                    };
+                    let width = PANEL.min(n - panel * PANEL);
+                    let continued = update == Update::Add || start > 0;
+                    let place = target.at(block.start, panel * PANEL);
+                    // SAFETY: the workers write different rows or different columns of `out`.
+                    unsafe {
+                        multiply_block(cpu.isa, place, block.len(), width, left, packed, ks.len(), continued);
+                    };
+                }
+            }
+            if matches!(b, Right::Plain(_)) {
+                worker.barrier();
+            }
+        }
+    });
+}
+
+/// The rows and the panels of a worker: rows are shared where there are enough of them, else panels.
+fn share(worker: &Worker, rows: usize, panels: usize) -> (Range<usize>, Range<usize>) {
+    if rows >= worker.count * FEW_ROWS || rows >= panels * PANEL {
+        (worker.share(rows, STRIP), 0..panels)
+    } else {
+        (0..rows, worker.share(panels, 1))
+    }
+}

@@ -1,0 +1,100 @@
+//! Operands in the order in which the kernel reads them.
+//!
+//! The right operand becomes panels of [`PANEL`] columns, each stored row after row; the left one becomes strips of
+//! [`STRIP`] rows, each stored column after column. What is missing at the edges is zero.
+
+use super::kernel::STRIP;
+use super::mat::Mat;
+use crate::device::Device;
+use crate::memory::Buffer;
+use std::ops::Range;
+
+/// Columns of a panel: two vectors.
+pub(crate) const PANEL: usize = 16;
+
+/// A right operand, packed as a whole, for a matrix that is used again.
+pub(crate) struct Packed {
+    depth: usize,
+    columns: usize,
+    data: Buffer,
+}
+
+impl Packed {
+    pub(crate) fn new(device: &Device, b: Mat) -> Packed {
+        let (depth, columns) = (b.rows(), b.columns());
+        let panels = columns.div_ceil(PANEL);
+        let mut data = Buffer::new(device, panels * PANEL * depth);
+        let Device::Cpu(cpu) = device;
+        let numbers = &mut data.numbers_mut()[..panels * PANEL * depth];
+        cpu.pool.split_rows(panels, numbers.len(), [numbers], |own, [numbers]| {
+            pack_panels(b, 0..depth, own, numbers);
+        });
+        Packed { depth, columns, data }
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub(crate) fn panels(&self) -> usize {
+        self.columns.div_ceil(PANEL)
+    }
+
+    /// Some rows of a panel.
+    pub(crate) fn panel(&self, panel: usize, ks: Range<usize>) -> &[f32] {
+        let start = panel * PANEL * self.depth;
+        &self.data.numbers()[start + ks.start * PANEL..start + ks.end * PANEL]
+    }
+}
+
+/// Packs the panels `panels` of the rows `ks` of `b`.
+pub(super) fn pack_panels(b: Mat, ks: Range<usize>, panels: Range<usize>, out: &mut [f32]) {
+    if ks.is_empty() {
+        return;
+    }
+    let (row_stride, column_stride) = b.strides();
+    for (panel, out) in panels.zip(out.chunks_exact_mut(PANEL * ks.len())) {
+        let first = panel * PANEL;
+        let width = PANEL.min(b.columns() - first);
+        if width < PANEL {
+            out.fill(0.0);
+        }
+        let from = b.from(ks.start, first);
+        if column_stride == 1 {
+            for (k, out) in out.chunks_exact_mut(PANEL).enumerate() {
+                out[..width].copy_from_slice(&from[k * row_stride..][..width]);
+            }
+        } else {
+            for j in 0..width {
+                let column = from[j * column_stride..].iter().step_by(row_stride);
+                out[j..].iter_mut().step_by(PANEL).zip(column).for_each(|(out, &x)| *out = x);
+            }
+        }
+    }
+}
+
+/// Packs the rows `rows` of the columns `ks` of `a`.
+pub(super) fn pack_strips(a: Mat, rows: Range<usize>, ks: Range<usize>, out: &mut [f32]) {
+    let (row_stride, column_stride) = a.strides();
+    for (strip, out) in rows.step_by(STRIP).zip(out.chunks_exact_mut(STRIP * ks.len())) {
+        let height = STRIP.min(a.rows() - strip);
+        if height < STRIP {
+            out.fill(0.0);
+        }
+        let from = a.from(strip, ks.start);
+        if row_stride == 1 {
+            for (k, out) in out.chunks_exact_mut(STRIP).enumerate() {
+                out[..height].copy_from_slice(&from[k * column_stride..][..height]);
+            }
+        } else {
+            for i in 0..height {
+                let row = from[i * row_stride..].iter().step_by(column_stride);
+                out[i..].iter_mut().step_by(STRIP).zip(row).for_each(|(out, &x)| *out = x);
+            }
+        }
+    }
+}

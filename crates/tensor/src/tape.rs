@@ -1,0 +1,254 @@
+//! Values that remember how they came to be, and the way back.
+
+use crate::device::Device;
+use crate::params::{Param, Params};
+use crate::product::Update;
+use crate::tensor::Tensor;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+/// A record of operations, from which gradients are computed.
+#[derive(Clone, Default)]
+pub struct Tape(Rc<RefCell<Record>>);
+
+#[derive(Default)]
+struct Record {
+    steps: Vec<Back>,
+    sources: Vec<Source>,
+}
+
+/// The way back of one operation.
+type Back = Box<dyn FnOnce(&mut Gradients)>;
+
+/// What a node's gradient belongs to.
+#[derive(Clone, Copy)]
+enum Source {
+    Value,
+    Param(Param),
+}
+
+/// A tensor that may be on a tape. Without a tape it is only the tensor, and operations on it keep nothing.
+#[derive(Clone)]
+pub struct Var {
+    value: Tensor,
+    node: Option<Node>,
+}
+
+#[derive(Clone)]
+struct Node {
+    tape: Tape,
+    index: usize,
+}
+
+impl Tape {
+    /// An empty tape.
+    pub fn new() -> Tape {
+        Tape::default()
+    }
+
+    /// A value whose gradient can be asked for after the backward pass.
+    pub fn leaf(&self, value: Tensor) -> Var {
+        self.track(value, Source::Value)
+    }
+
+    /// A parameter, whose gradient goes to its [`Params`].
+    pub fn param(&self, params: &Params, param: Param) -> Var {
+        self.track(params.tensor(param), Source::Param(param))
+    }
+
+    fn track(&self, value: Tensor, source: Source) -> Var {
+        let mut record = self.0.borrow_mut();
+        record.sources.push(source);
+        Var { value, node: Some(Node { tape: self.clone(), index: record.sources.len() - 1 }) }
+    }
+
+    /// Walks the tape back from `loss`, a single number, and adds the gradients of parameters to `params`.
+    /// The tape is empty afterwards; the gradients of its leaves are returned.
+    pub fn backward(&self, loss: &Var, params: &mut Params) -> Gradients<'static> {
+        let one = Tensor::new(loss.value.device(), 1, 1, &[1.0]);
+        assert_eq!(loss.value.shape(), (1, 1), "a loss is one number");
+        self.backward_from(&[(loss, one)], params)
+    }
+
+    /// As [`Tape::backward`], from any values with gradients that are given.
+    pub fn backward_from(&self, from: &[(&Var, Tensor)], params: &mut Params) -> Gradients<'static> {
+        let Record { steps, sources } = std::mem::take(&mut *self.0.borrow_mut());
+        let mut gradients = Gradients { slots: vec![None; sources.len()], sources, params: Some(params) };
+        for (var, gradient) in from {
+            gradients.add(var, gradient.clone());
+        }
+        for step in steps.into_iter().rev() {
+            step(&mut gradients);
+        }
+        Gradients { slots: gradients.slots, sources: gradients.sources, params: None }
+    }
+}
+
+impl Var {
+    /// A value that is on no tape.
+    pub fn constant(value: Tensor) -> Var {
+        Var { value, node: None }
+    }
+
+    /// The tensor.
+    pub fn value(&self) -> &Tensor {
+        &self.value
+    }
+
+    /// Rows and columns.
+    pub fn shape(&self) -> (usize, usize) {
+        self.value.shape()
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.value.rows()
+    }
+
+    /// How many columns it has.
+    pub fn columns(&self) -> usize {
+        self.value.columns()
+    }
+
+    /// Where it lives.
+    pub fn device(&self) -> &Device {
+        self.value.device()
+    }
+
+    /// Whether it is on a tape.
+    pub fn is_tracked(&self) -> bool {
+        self.node.is_some()
+    }
+}
+
+impl fmt::Debug for Tape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a tape of {} operations", self.0.borrow().steps.len())
+    }
+}
+
+impl fmt::Debug for Var {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+/// Puts the results of an operation onto the tape of its inputs, with the way back.
+///
+/// `backward` gets the gradients of the outputs (`None` for one that nothing depends on) and adds those of the inputs. It is
+/// not called where all of them are `None`, and is dropped at once, with all that it keeps, where no input is on a tape.
+///
+/// ```
+/// use couplet_tensor::{Device, Params, Tape, Tensor, record};
+///
+/// let device = Device::cpu();
+/// let tape = Tape::new();
+/// let x = tape.leaf(Tensor::new(&device, 1, 1, &[3.0]));
+/// let square = Tensor::new(&device, 1, 1, &[9.0]);
+/// let [y] = record(&[&x], [square], {
+///     let x = x.clone();
+///     move |gradients, [dy]| {
+///         let dx = 2.0 * x.value().item() * dy.map_or(0.0, |dy| dy.item());
+///         gradients.add(&x, Tensor::new(x.device(), 1, 1, &[dx]));
+///     }
+/// });
+/// let gradients = tape.backward(&y, &mut Params::new(&device, 0));
+/// assert_eq!(gradients.of(&x).unwrap().item(), 6.0);
+/// ```
+pub fn record<const N: usize>(
+    inputs: &[&Var],
+    outputs: [Tensor; N],
+    backward: impl FnOnce(&mut Gradients, [Option<Tensor>; N]) + 'static,
+) -> [Var; N] {
+    let outputs = record_all(inputs, outputs.into(), |gradients, upstream| {
+        backward(gradients, upstream.try_into().expect("a gradient for each output"));
+    });
+    outputs.try_into().expect("a variable for each output")
+}
+
+/// As [`record`], for an operation whose number of outputs depends on its types.
+pub fn record_all(
+    inputs: &[&Var],
+    outputs: Vec<Tensor>,
+    backward: impl FnOnce(&mut Gradients, Vec<Option<Tensor>>) + 'static,
+) -> Vec<Var> {
+    let Some(tape) = inputs.iter().find_map(|input| input.node.as_ref()).map(|node| node.tape.clone()) else {
+        return outputs.into_iter().map(Var::constant).collect();
+    };
+    assert!(
+        inputs.iter().filter_map(|input| input.node.as_ref()).all(|node| Rc::ptr_eq(&node.tape.0, &tape.0)),
+        "the inputs of an operation are on different tapes"
+    );
+    let outputs: Vec<Var> = outputs.into_iter().map(|output| tape.track(output, Source::Value)).collect();
+    let first = outputs[0].node.as_ref().expect("just tracked").index;
+    let indices = first..first + outputs.len();
+    tape.0.borrow_mut().steps.push(Box::new(move |gradients| {
+        let upstream: Vec<_> = gradients.slots[indices].iter_mut().map(Option::take).collect();
+        if upstream.iter().any(Option::is_some) {
+            backward(gradients, upstream);
+        }
+    }));
+    outputs
+}
+
+/// Whether an operation on these inputs will have to go back.
+pub(crate) fn any_tracked(inputs: &[&Var]) -> bool {
+    inputs.iter().any(|input| input.is_tracked())
+}
+
+/// The gradients of a backward pass.
+pub struct Gradients<'p> {
+    slots: Vec<Option<Tensor>>,
+    sources: Vec<Source>,
+    params: Option<&'p mut Params>,
+}
+
+impl fmt::Debug for Gradients<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.slots.iter().flatten()).finish()
+    }
+}
+
+impl Gradients<'_> {
+    /// The gradient of a leaf; `None` where nothing depends on it.
+    pub fn of(&self, var: &Var) -> Option<&Tensor> {
+        self.slots[var.node.as_ref()?.index].as_ref()
+    }
+
+    /// Whether anybody asks for the gradient of `var`.
+    pub fn wants(&self, var: &Var) -> bool {
+        var.is_tracked()
+    }
+
+    /// Adds to the gradient of `var`.
+    pub fn add(&mut self, var: &Var, gradient: Tensor) {
+        assert_eq!(var.shape(), gradient.shape(), "the gradient of a tensor has its shape");
+        let Some(node) = &var.node else { return };
+        match self.sources[node.index] {
+            Source::Value if self.slots[node.index].is_none() => self.slots[node.index] = Some(gradient),
+            _ => self.write(var, |sum, update| match update {
+                Update::Set => sum.copy_from_slice(gradient.data()),
+                Update::Add => sum.iter_mut().zip(gradient.data()).for_each(|(sum, x)| *sum += x),
+            }),
+        }
+    }
+
+    /// Lets `f` write the gradient of `var` in place: it sets all numbers, or adds to them, as it is told.
+    /// Nothing happens where nobody asks for it.
+    pub(crate) fn write(&mut self, var: &Var, f: impl FnOnce(&mut [f32], Update)) {
+        let Some(node) = &var.node else { return };
+        match (self.sources[node.index], &mut self.slots[node.index]) {
+            (Source::Param(param), _) => {
+                let params = self.params.as_mut().expect("a backward pass is under way");
+                let (numbers, update) = params.gradient_mut(param);
+                f(numbers, update);
+            }
+            (Source::Value, Some(gradient)) => f(gradient.data_mut(), Update::Add),
+            (Source::Value, slot) => {
+                let (rows, columns) = var.shape();
+                f(slot.insert(Tensor::scratch(var.device(), rows, columns)).data_mut(), Update::Set);
+            }
+        }
+    }
+}
