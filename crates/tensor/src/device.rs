@@ -6,6 +6,9 @@ use crate::pool::Pool;
 use std::fmt;
 use std::sync::Arc;
 
+/// Fewer simple operations than this take less time than waking a thread for them.
+const GRAIN: usize = 16 * 1024;
+
 /// A device: its memory and what computes there.
 #[derive(Clone)]
 pub enum Device {
@@ -29,7 +32,13 @@ impl Device {
 
     /// The processor with a number of threads and a set of instructions of your choice.
     pub fn cpu_with(threads: usize, isa: Isa) -> Device {
-        Device::Cpu(Arc::new(Cpu { pool: Pool::new(threads), isa, memory: Blocks::default() }))
+        Device::cpu_with_grain(threads, isa, GRAIN)
+    }
+
+    /// As [`Device::cpu_with`], where work is split as soon as each thread gets `grain` simple operations. Tests set it to 1:
+    /// so that the smallest sizes are split too.
+    pub fn cpu_with_grain(threads: usize, isa: Isa, grain: usize) -> Device {
+        Device::Cpu(Arc::new(Cpu { pool: Pool::new(threads, grain), isa, memory: Blocks::default() }))
     }
 
     /// The memory of this device.

@@ -1,4 +1,56 @@
-//! The engine of couplet.
+//! The engine of couplet: tensors on a device, operations as large as what a sequence model computes, and the way back.
+//!
+//! # The story
+//!
+//! 1. A [`Device`] has memory and something that computes: today the processor, with a pool of threads and the best
+//!    instructions that it has.
+//! 2. A [`Tensor`] is a matrix of `f32` on a device. Its memory comes from lists of free blocks by size, so that a training
+//!    step takes nothing from the system after the first one.
+//! 3. Sequences of different lengths are *packed*, not padded: [`Rows`] says which row of a tensor is which step of which
+//!    sequence. No work is done for what is not there, and no mask can be forgotten.
+//! 4. The weights of a model lie in one flat store, [`Params`], under the names that PyTorch gives them.
+//! 5. An operation of [`ops`] takes [`Var`]s and returns them. Where one of them is on a [`Tape`], the operation leaves its
+//!    way back there; where none is, the same function keeps nothing: training and inference are the same code.
+//! 6. The large operations are a recurrent layer ([`ops::recurrent`]) and a decoder with attention ([`ops::scan`]). They own
+//!    the time loop, the products and the threads, and are generic over a [`cell`] and a [`score`]: pointwise mathematics
+//!    that is written once, over a [`lane`], for tests in `f64` as for vectors of the processor.
+//! 7. [`Tape::backward`] brings the gradients into the store, and an [`optimiser`] makes new weights of them.
+//!
+//! Results are the same bits for any number of threads, and a sentence's are the same alone as in any batch; see [`product`].
+//!
+//! # An example
+//!
+//! A layer that learns to double its input:
+//!
+//! ```
+//! use couplet_tensor::ops::{add, linear, multiply_elements, scale};
+//! use couplet_tensor::optimiser::Adam;
+//! use couplet_tensor::{Device, Init, Params, Tape, Tensor, Var};
+//!
+//! let device = Device::cpu();
+//! let mut params = Params::new(&device, 42);
+//! let weight = params.add("weight", 1, 1, Init::Uniform(1.0));
+//! let x = Var::constant(Tensor::new(&device, 1, 1, &[3.0]));
+//! let wanted = Var::constant(Tensor::new(&device, 1, 1, &[6.0]));
+//!
+//! let mut adam = Adam::default();
+//! for _ in 0..200 {
+//!     let tape = Tape::new();
+//!     let y = linear(&x, &tape.param(&params, weight), None);
+//!     let error = add(&y, &scale(&wanted, -1.0));
+//!     let loss = multiply_elements(&error, &error);
+//!     tape.backward(&loss, &mut params);
+//!     adam.step(&mut params, 0.1);
+//! }
+//! assert!((params.tensor(weight).item() - 2.0).abs() < 1e-2);
+//! ```
+//!
+//! A whole translator, with its forward pass on one screen, is the example `encoder_decoder`.
+//!
+//! # Mistakes
+//!
+//! Shapes that do not fit are a bug of the caller: operations panic and name both shapes. Nothing here reads files or other
+//! input, so nothing returns an error.
 
 pub mod cell;
 mod device;

@@ -15,6 +15,7 @@ pub struct Blocks {
     free: Mutex<HashMap<usize, Vec<Vec<f32>>>>,
     blocks: AtomicUsize,
     bytes: AtomicUsize,
+    used: AtomicUsize,
 }
 
 impl fmt::Debug for Blocks {
@@ -34,6 +35,11 @@ impl Blocks {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// How many bytes are in use.
+    pub fn bytes_used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// Gives the free blocks back to the system.
     pub fn release(&self) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,6 +50,7 @@ impl Blocks {
 
     fn take(&self, length: usize) -> Vec<f32> {
         let class = size_class(length);
+        self.used.fetch_add(class * size_of::<f32>(), Ordering::Relaxed);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(block) = free.get_mut(&class).and_then(Vec::pop) {
             return block;
@@ -55,6 +62,7 @@ impl Blocks {
     }
 
     fn put_back(&self, block: Vec<f32>) {
+        self.used.fetch_sub(block.len() * size_of::<f32>(), Ordering::Relaxed);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         free.entry(block.len()).or_default().push(block);
     }

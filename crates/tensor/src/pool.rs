@@ -13,8 +13,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Fewer simple operations than this are not worth a second thread.
-const WORTH_A_THREAD: usize = 16 * 1024;
 /// How long a waiting thread spins before it lets others run, and how often it does that before it sleeps.
 const SPINS: u32 = 2_000;
 const YIELDS: u32 = 64;
@@ -25,6 +23,8 @@ pub(crate) struct Pool {
     threads: Vec<JoinHandle<()>>,
     /// Held by the thread whose job is running.
     entry: Mutex<()>,
+    /// Fewer simple operations than this are not worth another thread.
+    grain: usize,
 }
 
 type Job = *const (dyn Fn(&Worker) + Sync);
@@ -65,8 +65,8 @@ thread_local! {
 }
 
 impl Pool {
-    /// A pool of `threads` workers, the caller of [`Pool::run`] counted in.
-    pub(crate) fn new(threads: usize) -> Pool {
+    /// A pool of `threads` workers, the caller of [`Pool::run`] counted in, each of which wants `grain` simple operations.
+    pub(crate) fn new(threads: usize, grain: usize) -> Pool {
         assert!(threads > 0, "a pool needs at least one thread");
         let state = Arc::new(State {
             job: UnsafeCell::new(None),
@@ -87,7 +87,7 @@ impl Pool {
                 std::thread::spawn(move || state.serve(index))
             })
             .collect();
-        Pool { state, threads, entry: Mutex::new(()) }
+        Pool { state, threads, entry: Mutex::new(()), grain: grain.max(1) }
     }
 
     /// How many workers there are.
@@ -97,7 +97,7 @@ impl Pool {
 
     /// How many workers are worth having for so many simple operations.
     pub(crate) fn workers_for(&self, operations: usize) -> usize {
-        (operations / WORTH_A_THREAD).clamp(1, self.threads())
+        (operations / self.grain).clamp(1, self.threads())
     }
 
     /// Runs `job` on `workers` threads at once and returns when all are done.
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn every_worker_runs_once_and_sees_what_others_wrote_before_a_barrier() {
-        let pool = Pool::new(3);
+        let pool = Pool::new(3, 1);
         for _ in 0..200 {
             let written: Vec<AtomicUsize> = (0..3).map(|_| AtomicUsize::new(0)).collect();
             let seen = AtomicUsize::new(0);
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_panic_reaches_the_caller_and_the_pool_lives_on() {
-        let pool = Pool::new(2);
+        let pool = Pool::new(2, 1);
         let result = catch_unwind(AssertUnwindSafe(|| {
             pool.run(2, |worker| {
                 assert!(worker.index == 0, "told to");
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn rows_are_split_without_gaps() {
-        let pool = Pool::new(2);
+        let pool = Pool::new(2, 1);
         let (mut a, mut b) = (vec![0.0; 7 * 3], vec![0.0; 7]);
         pool.split_rows(7, usize::MAX, [&mut a, &mut b], |rows, [a, b]| {
             for (i, row) in rows.enumerate() {

@@ -6,7 +6,7 @@ use crate::product::Update;
 use crate::tensor::Tensor;
 use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// A record of operations, from which gradients are computed.
 #[derive(Clone, Default)]
@@ -37,7 +37,8 @@ pub struct Var {
 
 #[derive(Clone)]
 struct Node {
-    tape: Tape,
+    /// Weak, since the tape keeps variables: it goes when its owner lets it go.
+    tape: Weak<RefCell<Record>>,
     index: usize,
 }
 
@@ -60,7 +61,7 @@ impl Tape {
     fn track(&self, value: Tensor, source: Source) -> Var {
         let mut record = self.0.borrow_mut();
         record.sources.push(source);
-        Var { value, node: Some(Node { tape: self.clone(), index: record.sources.len() - 1 }) }
+        Var { value, node: Some(Node { tape: Rc::downgrade(&self.0), index: record.sources.len() - 1 }) }
     }
 
     /// Walks the tape back from `loss`, a single number, and adds the gradients of parameters to `params`.
@@ -116,9 +117,13 @@ impl Var {
         self.value.device()
     }
 
-    /// Whether it is on a tape.
+    /// Whether it is on a tape that is still there.
     pub fn is_tracked(&self) -> bool {
-        self.node.is_some()
+        self.tape().is_some()
+    }
+
+    fn tape(&self) -> Option<Tape> {
+        self.node.as_ref()?.tape.upgrade().map(Tape)
     }
 }
 
@@ -173,11 +178,11 @@ pub fn record_all(
     outputs: Vec<Tensor>,
     backward: impl FnOnce(&mut Gradients, Vec<Option<Tensor>>) + 'static,
 ) -> Vec<Var> {
-    let Some(tape) = inputs.iter().find_map(|input| input.node.as_ref()).map(|node| node.tape.clone()) else {
+    let Some(tape) = inputs.iter().find_map(|input| input.tape()) else {
         return outputs.into_iter().map(Var::constant).collect();
     };
     assert!(
-        inputs.iter().filter_map(|input| input.node.as_ref()).all(|node| Rc::ptr_eq(&node.tape.0, &tape.0)),
+        inputs.iter().filter_map(|input| input.tape()).all(|other| Rc::ptr_eq(&other.0, &tape.0)),
         "the inputs of an operation are on different tapes"
     );
     let outputs: Vec<Var> = outputs.into_iter().map(|output| tape.track(output, Source::Value)).collect();

@@ -45,6 +45,11 @@ impl Default for Adam {
 }
 
 impl Adam {
+    /// The usual settings, with gradients clipped to a norm.
+    pub fn clipped(limit: f32) -> Adam {
+        Adam { clip: Some(limit), ..Adam::default() }
+    }
+
     /// Changes the weights by their gradients and begins a new step. Returns the norm of the gradients before clipping, where
     /// they are clipped.
     pub fn step(&mut self, params: &mut Params, rate: f32) -> Option<f32> {
@@ -58,7 +63,7 @@ impl Adam {
         let length = params.count();
         let [m, v] = self.moments.get_or_insert_with(|| [(); 2].map(|()| Tensor::zeros(&device, 1, length)));
         let (weights, gradients) = params.weights_and_gradients();
-        let [first, second] = self.betas.map(|beta| 1.0 - beta.powi(self.steps));
+        let [first, second] = self.betas.map(|beta| (1.0 - f64::from(beta).powi(self.steps)) as f32);
         let update = cpu::Update {
             betas: self.betas,
             factor: clipped,

@@ -23,15 +23,20 @@ pub(crate) fn backward(cpu: &Cpu, dtable: &mut [f32], ids: &[u32], dy: &Tensor, 
     }
     let mut sorted: Vec<(u32, u32)> = ids.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
-    let segments: Vec<&[(u32, u32)]> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
     let width = dy.columns();
     let shared = SharedSlice::new(dtable);
     cpu.pool.run(cpu.pool.workers_for(ids.len() * width), |worker: &Worker| {
-        for segment in &segments[worker.share(segments.len(), 1)] {
+        let share = worker.share(sorted.len(), 1);
+        let id = |place: usize| sorted[place].0;
+        // A worker's segments are those that begin in its share; the last one may end behind it.
+        let begins = |&place: &usize| place == 0 || id(place - 1) != id(place);
+        let Some(first) = share.clone().find(begins) else { return };
+        let end = (share.end..sorted.len()).find(begins).unwrap_or(sorted.len());
+        for segment in sorted[first..end].chunk_by(|a, b| a.0 == b.0) {
             let start = segment[0].0 as usize * width;
-            // SAFETY: every segment has an id of its own, and each worker has segments of its own.
+            // SAFETY: every segment has an id of its own and one worker.
             let sum = unsafe { shared.get_mut(start..start + width) };
-            for &(_, row) in *segment {
+            for &(_, row) in segment {
                 sum.iter_mut().zip(dy.row(row as usize)).for_each(|(sum, x)| *sum += x);
             }
         }

@@ -1,0 +1,63 @@
+//! Measures the training step of an encoder-decoder, here and in PyTorch, in one run.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
+
+#[path = "../../../crates/tensor/examples/encoder_decoder/model.rs"]
+mod model;
+mod ours;
+mod peer;
+mod workload;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use workload::Workload;
+
+#[derive(Parser)]
+#[command(about, after_help = "Example: bench-step compare w1 w2 --python python3")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Our side alone: one line of JSON.
+    Ours {
+        workload: Workload,
+        #[arg(long, default_value_t = 10)]
+        steps: usize,
+        #[arg(long, default_value_t = 2)]
+        threads: usize,
+        /// Write the first weights and the tokens here, for the other side.
+        #[arg(long)]
+        dump: Option<PathBuf>,
+    },
+    /// Both sides in turn, several times; prints a table with the ratio.
+    Compare {
+        #[arg(required = true)]
+        workloads: Vec<Workload>,
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        #[arg(long, default_value_t = 10)]
+        steps: usize,
+        #[arg(long, default_value_t = 2)]
+        threads: usize,
+        /// A Python that has torch, numpy and safetensors.
+        #[arg(long, default_value = "python3")]
+        python: PathBuf,
+    },
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().command {
+        Command::Ours { workload, steps, threads, dump } => {
+            println!("{}", ours::measure(workload, steps, threads, dump.as_deref())?);
+            Ok(())
+        }
+        Command::Compare { workloads, rounds, steps, threads, python } => {
+            let settings = peer::Settings { rounds, steps, threads, python };
+            workloads.into_iter().try_for_each(|workload| peer::compare(workload, &settings))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Both sides in turn.
+
+use crate::ours::median;
+use crate::workload::{BATCH, LENGTH, Workload};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How far the first losses may lie apart, as a share: the same weights, the same tokens, other roundings.
+const SAME_LOSS: f64 = 1e-4;
+
+pub(crate) struct Settings {
+    pub(crate) rounds: usize,
+    pub(crate) steps: usize,
+    pub(crate) threads: usize,
+    pub(crate) python: PathBuf,
+}
+
+/// Runs both sides in turn, each in a process of its own, and prints a row of the table.
+pub(crate) fn compare(workload: Workload, settings: &Settings) -> Result<()> {
+    let dump = std::env::temp_dir().join(format!(
+        "bench-step-{}-{}.safetensors",
+        workload.name(),
+        std::process::id()
+    ));
+    let twin = Path::new(env!("CARGO_MANIFEST_DIR")).join("twin.py");
+    let (steps, threads) = (settings.steps.to_string(), settings.threads.to_string());
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..settings.rounds {
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .args(["ours", workload.name(), "--steps", &steps, "--threads", &threads, "--dump"])
+            .arg(&dump);
+        ours.push(run(&mut command)?);
+        let mut command = Command::new(&settings.python);
+        command.arg(&twin).arg(&dump).args(["--steps", &steps, "--threads", &threads]);
+        theirs.push(run(&mut command)?);
+    }
+    std::fs::remove_file(&dump).with_context(|| format!("removing {}", dump.display()))?;
+
+    let [of_ours, of_theirs] = [&ours, &theirs].map(|runs| number(&runs[0], "first_loss"));
+    let (of_ours, of_theirs) = (of_ours?, of_theirs?);
+    ensure!(
+        (of_ours - of_theirs).abs() <= SAME_LOSS * of_theirs,
+        "the first losses differ: ours {of_ours}, PyTorch's {of_theirs}"
+    );
+    let middle = |runs: &[Value], key| -> Result<f64> {
+        Ok(median(&runs.iter().map(|run| number(run, key)).collect::<Result<Vec<f64>>>()?))
+    };
+    let (ms, peer_ms) = (middle(&ours, "ms")?, middle(&theirs, "ms")?);
+    let (mb, peer_mb) = (middle(&ours, "peak_mb")?, middle(&theirs, "peak_mb")?);
+    println!(
+        "{}: {BATCH} sentences, {LENGTH} → {LENGTH} tokens, {} threads, {} rounds of {} steps, medians",
+        workload.name(),
+        settings.threads,
+        settings.rounds,
+        settings.steps
+    );
+    println!("  first loss   {of_ours:.5}   {} {of_theirs:.5}", version(&theirs[0]));
+    println!("  step         {ms:.1} ms   PyTorch {peer_ms:.1} ms   speed × {:.2}", peer_ms / ms);
+    println!("  peak memory  {mb:.0} MB   PyTorch {peer_mb:.0} MB   × {:.2}", mb / peer_mb);
+    println!("  each round   {}", rounds(&ours, &theirs)?);
+    Ok(())
+}
+
+/// The ratio of each round, to see how much it moves.
+fn rounds(ours: &[Value], theirs: &[Value]) -> Result<String> {
+    let ratio = |(ours, theirs)| Ok(format!("{:.2}", number(theirs, "ms")? / number(ours, "ms")?));
+    Ok(ours.iter().zip(theirs).map(ratio).collect::<Result<Vec<String>>>()?.join(" "))
+}
+
+fn version(run: &Value) -> &str {
+    run["version"].as_str().unwrap_or("PyTorch")
+}
+
+fn number(run: &Value, key: &str) -> Result<f64> {
+    run[key].as_f64().with_context(|| format!("no {key} in {run}"))
+}
+
+/// Runs a side and reads the JSON of its last line.
+fn run(command: &mut Command) -> Result<Value> {
+    let output = command.output().with_context(|| format!("starting {command:?}"))?;
+    ensure!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout)?;
+    let line = text.lines().last().with_context(|| format!("{command:?} printed nothing"))?;
+    serde_json::from_str(line).with_context(|| format!("reading {line:?}"))
+}
