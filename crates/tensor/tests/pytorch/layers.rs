@@ -1,0 +1,100 @@
+//! Operations that know no time.
+
+use crate::fixture::{Case, Fixture, Layout, Report, devices};
+use couplet_tensor::ops::{
+    CrossEntropy, Memory, add, attend, cross_entropy, embedding, layer_norm, linear, multiply_elements, relu,
+    sigmoid, softmax, tanh,
+};
+use couplet_tensor::score::{Additive, Dot, Score};
+
+use Layout::{Matrix, Packed};
+
+#[test]
+fn layers_are_those_of_pytorch() {
+    let fixture = Fixture::read("layers");
+    let mut report = Report::default();
+    for device in devices() {
+        for name in fixture.cases() {
+            let case = Case::new(&fixture, name, "", &device, &mut report);
+            match name {
+                "embedding" => check_embedding(case),
+                "linear" | "linear_without_bias" => check_linear(case),
+                "pointwise" => check_pointwise(case),
+                "layer_norm" => check_layer_norm(case),
+                "softmax" => check_softmax(case),
+                "attention_additive" => check_attention::<Additive>(case),
+                "attention_dot" => check_attention::<Dot>(case),
+                "cross_entropy" | "cross_entropy_smoothed" | "cross_entropy_without_bias" => {
+                    check_cross_entropy(case);
+                }
+                other => panic!("no test for the case {other:?}"),
+            }
+        }
+    }
+    println!("layers: {}", report.finish());
+}
+
+fn check_embedding(mut case: Case) {
+    let table = case.weight("table");
+    let y = embedding(&table, &case.fixed("ids").whole());
+    case.output("y", &y, &Matrix);
+    case.finish();
+}
+
+fn check_linear(mut case: Case) {
+    let (x, weight, bias) = (case.input("x", &Matrix), case.weight("weight"), case.weight_if_any("bias"));
+    let y = linear(&x, &weight, bias.as_ref());
+    case.output("y", &y, &Matrix);
+    case.finish();
+}
+
+fn check_pointwise(mut case: Case) {
+    let (a, b) = (case.input("a", &Matrix), case.input("b", &Matrix));
+    case.output("tanh", &tanh(&a), &Matrix);
+    case.output("sigmoid", &sigmoid(&a), &Matrix);
+    case.output("relu", &relu(&a), &Matrix);
+    case.output("sum", &add(&a, &b), &Matrix);
+    case.output("product", &multiply_elements(&a, &b), &Matrix);
+    case.finish();
+}
+
+fn check_layer_norm(mut case: Case) {
+    let (x, gain, bias) = (case.input("x", &Matrix), case.weight("gain"), case.weight("bias"));
+    case.output("y", &layer_norm(&x, &gain, &bias), &Matrix);
+    case.finish();
+}
+
+fn check_softmax(mut case: Case) {
+    let x = case.input("x", &Matrix);
+    let y = softmax(&x, &case.fixed("counts").whole());
+    case.output("y", &y, &Matrix);
+    case.finish();
+}
+
+fn check_attention<S: Score>(mut case: Case) {
+    let rows = case.fixed("source_lengths").rows();
+    let reads = case.fixed("reads").whole();
+    let place_of = |source: &u32| rows.order().iter().position(|at| at == source).expect("a place") as u32;
+    let of = reads.iter().map(place_of).collect();
+    let packed = Packed(rows.clone());
+    let memory =
+        Memory { keys: case.input("keys", &packed), values: case.input("values", &packed), rows, of };
+    let (query, vector) = (case.input("query", &Matrix), case.weight_if_any("vector"));
+    let [context, weights] = attend::<S>(&query, vector.as_ref(), &memory);
+    case.output("context", &context, &Matrix);
+    case.output("weights", &weights, &Matrix);
+    case.finish();
+}
+
+fn check_cross_entropy(mut case: Case) {
+    let (x, weight, bias) = (case.input("x", &Matrix), case.weight("weight"), case.weight_if_any("bias"));
+    let targets = case.fixed("targets").whole();
+    let how =
+        CrossEntropy { scale: 1.0 / targets.len() as f32, smoothing: case.fixed("smoothing").numbers[0] };
+    let (loss, of_rows) = cross_entropy(&x, &weight, bias.as_ref(), &targets, how);
+    case.output("loss", &loss, &Matrix);
+    let expected = case.fixed("loss_of_rows");
+    assert_eq!(of_rows.to_vec().len(), expected.numbers.len(), "a loss for each row");
+    case.check_numbers("loss_of_rows", &of_rows.to_vec(), expected);
+    case.finish();
+}

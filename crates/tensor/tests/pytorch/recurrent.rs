@@ -1,0 +1,56 @@
+//! Recurrent layers over ragged sequences, in both directions.
+
+use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices};
+use couplet_tensor::Direction;
+use couplet_tensor::Var;
+use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
+use couplet_tensor::ops::LayerWeights;
+use couplet_tensor::ops::recurrent::{by_steps, recurrent};
+
+#[test]
+fn recurrent_layers_are_those_of_pytorch() {
+    let fixture = Fixture::read("recurrent");
+    let mut report = Report::default();
+    for device in devices() {
+        for way in WAYS {
+            for name in fixture.cases() {
+                let case = Case::new(&fixture, name, &format!(", {way:?},"), &device, &mut report);
+                match name {
+                    "simple" | "simple_from_start" => check::<Simple>(case, way),
+                    "gru" | "gru_from_start" => check::<Gru>(case, way),
+                    "lstm" | "lstm_from_start" => check::<Lstm>(case, way),
+                    other => panic!("no test for the case {other:?}"),
+                }
+            }
+        }
+    }
+    println!("recurrent: {}", report.finish());
+}
+
+fn check<C: Cell>(mut case: Case, way: Way) {
+    let rows = case.fixed("lengths").rows();
+    let (packed, batch) = (Layout::Packed(rows.clone()), Layout::Batch(rows.clone()));
+    let parts = &["h", "c"][..C::PARTS];
+    let x = case.input("x", &packed);
+    for (end, direction) in [("", Direction::Forward), ("_reverse", Direction::Backward)] {
+        let weights = LayerWeights {
+            input: case.weight(&format!("weight_ih_l0{end}")),
+            state: case.weight(&format!("weight_hh_l0{end}")),
+            bias: case.weight(&format!("bias_ih_l0{end}")),
+            state_bias: case.weight_if_any(&format!("state_bias_l0{end}")),
+        };
+        let start: Option<Vec<Var>> = case
+            .has("start_h")
+            .then(|| parts.iter().map(|part| case.input(&format!("start_{part}{end}"), &batch)).collect());
+        let run = match way {
+            Way::Fused => recurrent::<C>,
+            Way::BySteps => by_steps::<C>,
+        };
+        let read = run(&x, &rows, direction, &weights, start.as_deref());
+        case.output(&format!("states{end}"), &read.states, &packed);
+        for (part, last) in parts.iter().zip(&read.last) {
+            case.output(&format!("last_{part}{end}"), last, &batch);
+        }
+    }
+    case.finish();
+}

@@ -1,0 +1,74 @@
+//! Decoders with attention.
+
+use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices, memory_of};
+use couplet_tensor::cell::{Cell, Gru, Lstm};
+use couplet_tensor::ops::{LayerWeights, Memory, Scan, ScanState};
+use couplet_tensor::score::{Additive, Dot, Score};
+use std::marker::PhantomData;
+
+#[test]
+fn decoders_are_those_of_pytorch() {
+    let fixture = Fixture::read("scan");
+    let mut report = Report::default();
+    for device in devices() {
+        for way in WAYS {
+            for name in fixture.cases() {
+                let case = Case::new(&fixture, name, &format!(", {way:?},"), &device, &mut report);
+                match name {
+                    "lstm_additive" | "lstm_additive_without_query" => check::<Lstm, Additive>(case, way),
+                    "lstm_dot" | "lstm_dot_one_memory" => check::<Lstm, Dot>(case, way),
+                    "gru_additive" | "gru_additive_without_query" => check::<Gru, Additive>(case, way),
+                    "gru_dot" | "gru_dot_one_memory" => check::<Gru, Dot>(case, way),
+                    other => panic!("no test for the case {other:?}"),
+                }
+            }
+        }
+    }
+    println!("scan: {}", report.finish());
+}
+
+fn check<C: Cell, S: Score>(mut case: Case, way: Way) {
+    let (sources, targets) = (case.fixed("source_lengths").rows(), case.fixed("target_lengths").rows());
+    let reads = case.fixed("reads").whole();
+    let (packed, batch) = (Layout::Packed(targets.clone()), Layout::Batch(targets.clone()));
+    let of_source = Layout::Packed(sources.clone());
+    let parts = &["h", "c"][..C::PARTS];
+
+    let [keys, values] = if case.has("memory") {
+        let both = case.input("memory", &of_source);
+        [both.clone(), both]
+    } else {
+        ["keys", "values"].map(|name| case.input(name, &of_source))
+    };
+    let of = memory_of(&targets, &sources, |target| reads[target] as usize);
+    let memory = Memory { keys, values, rows: sources, of };
+
+    let layer = |case: &mut Case, l: usize| LayerWeights {
+        input: case.weight(&format!("weight_ih_l{l}")),
+        state: case.weight(&format!("weight_hh_l{l}")),
+        bias: case.weight(&format!("bias_ih_l{l}")),
+        state_bias: case.weight_if_any(&format!("state_bias_l{l}")),
+    };
+    let scan = Scan::<C, S> {
+        layers: (0..2).map(|l| layer(&mut case, l)).collect(),
+        query: case.weight_if_any("query"),
+        vector: case.weight_if_any("vector"),
+        kind: PhantomData,
+    };
+    let first = |case: &mut Case, l: usize| {
+        parts.iter().map(|part| case.input(&format!("start_{part}_l{l}"), &batch)).collect()
+    };
+    let start = ScanState {
+        layers: (0..2).map(|l| first(&mut case, l)).collect(),
+        context: case.input("context", &batch),
+    };
+    let x = case.input("x", &packed);
+    let scanned = match way {
+        Way::Fused => scan.sequence(&x, &targets, &start, &memory),
+        Way::BySteps => scan.sequence_by_steps(&x, &targets, &start, &memory),
+    };
+    case.output("states", &scanned.states, &packed);
+    case.output("contexts", &scanned.contexts, &packed);
+    case.output("weights", &scanned.weights, &packed);
+    case.finish();
+}
