@@ -54,10 +54,13 @@ fn peak_megabytes() -> Result<f64> {
     Ok(kilobytes / 1024.0)
 }
 
+/// Type, shape and bytes of a tensor.
+type Contents = (Dtype, Vec<usize>, Vec<u8>);
+
 /// The weights under their names, and the tokens as `source` and `target`.
 fn write(workload: Workload, params: &Params, path: &Path) -> Result<()> {
     let (sources, targets): (Vec<_>, Vec<_>) = workload.pairs().into_iter().unzip();
-    let tokens = |side: &[Vec<u32>]| -> (Dtype, Vec<usize>, Vec<u8>) {
+    let tokens = |side: &[Vec<u32>]| -> Contents {
         let bytes = side.concat().into_iter().flat_map(|token| i64::from(token).to_le_bytes()).collect();
         (Dtype::I64, vec![side.len(), side[0].len()], bytes)
     };
@@ -67,7 +70,7 @@ fn write(workload: Workload, params: &Params, path: &Path) -> Result<()> {
         (params.name(param).to_owned(), (Dtype::F32, vec![tensor.rows(), tensor.columns()], bytes))
     });
     let sides = [("source".to_owned(), tokens(&sources)), ("target".to_owned(), tokens(&targets))];
-    let all: Vec<(String, (Dtype, Vec<usize>, Vec<u8>))> = weights.chain(sides).collect();
+    let all: Vec<(String, Contents)> = weights.chain(sides).collect();
     let views = all.iter().map(|(name, (dtype, shape, bytes))| {
         Ok((name.clone(), TensorView::new(*dtype, shape.clone(), bytes)?))
     });

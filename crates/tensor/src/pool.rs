@@ -310,7 +310,12 @@ mod tests {
         }));
         let message = result.expect_err("the job panicked");
         assert_eq!(message.downcast_ref::<&str>().copied(), Some("told to"));
-        pool.run(2, |worker| worker.barrier());
+        let met = AtomicUsize::new(0);
+        pool.run(2, |worker| {
+            worker.barrier();
+            met.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(met.into_inner(), 2);
     }
 
     #[test]

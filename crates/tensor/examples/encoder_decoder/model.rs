@@ -73,7 +73,8 @@ pub(crate) struct Batch {
     /// What the decoder reads: the start token and all but the last of its own output.
     input: Vec<u32>,
     output: Vec<u32>,
-    target_rows: Arc<Rows>,
+    /// How the targets are packed.
+    pub(crate) target_rows: Arc<Rows>,
     /// The place in the source's order for each place in the target's.
     source_of: Arc<[u32]>,
 }
@@ -97,11 +98,6 @@ impl Batch {
             source_rows: Arc::new(source_rows),
             target_rows: Arc::new(target_rows),
         }
-    }
-
-    /// How the targets are packed.
-    pub(crate) fn target_rows(&self) -> &Rows {
-        &self.target_rows
     }
 
     /// How many tokens the decoder has to predict.

@@ -180,3 +180,36 @@ fn share(worker: &Worker, rows: usize, panels: usize) -> (Range<usize>, Range<us
         (0..rows, worker.share(panels, 1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lane::Isa;
+
+    /// The rows of the target lie apart, and what lies between, before and behind them must stay: with few rows and many, plain
+    /// and packed, in widths that leave lanes over.
+    #[test]
+    fn nothing_outside_of_the_target_is_written() {
+        const GUARD: f32 = -7.5;
+        for (isa, threads) in [(Isa::detect(), 1), (Isa::detect(), 2), (Isa::Portable, 2)] {
+            let device = Device::cpu_with_grain(threads, isa, 1);
+            for (m, k, n) in [(1, 9, 64), (1, 9, 65), (5, 3, 1), (7, 33, 17), (97, 300, 31), (130, 2, 48)] {
+                let (before, stride) = (5, n + 3);
+                let a: Vec<f32> = (0..m * k).map(|i| (i % 7) as f32 - 3.0).collect();
+                let b: Vec<f32> = (0..k * n).map(|i| (i % 5) as f32 - 2.0).collect();
+                let (a, b) = (Mat::new(&a, m, k), Mat::new(&b, k, n));
+                let packed = Packed::new(&device, b);
+                for right in [Right::Plain(b), Right::Packed(&packed)] {
+                    let mut out = vec![GUARD; before + m * stride];
+                    multiply_into(&device, &mut out[before..], stride, a, right, Update::Set);
+                    let wanted = reference::multiply(a, b);
+                    for (place, &found) in out.iter().enumerate() {
+                        let inside = place.checked_sub(before).filter(|place| place % stride < n);
+                        let wanted = inside.map_or(GUARD, |at| wanted[at / stride * n + at % stride] as f32);
+                        assert_eq!(found, wanted, "{m} × {k} × {n} at {place}");
+                    }
+                }
+            }
+        }
+    }
+}

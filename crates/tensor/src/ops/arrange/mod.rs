@@ -11,13 +11,17 @@ use std::ops::Range;
 /// `[a b …]`: the columns of all parts side by side.
 pub fn concat_columns(parts: &[&Var]) -> Var {
     let rows = parts[0].rows();
-    assert!(parts.iter().all(|part| part.rows() == rows), "parts of different heights");
+    parts
+        .iter()
+        .for_each(|part| assert_eq!(part.rows(), rows, "parts of different heights: {}", shapes(parts)));
     let columns = parts.iter().map(|part| part.columns()).sum();
     let mut y = Tensor::scratch(parts[0].device(), rows, columns);
     let mut start = 0;
     for part in parts {
         let width = part.columns();
-        for (y, x) in y.data_mut().chunks_exact_mut(columns).zip(part.value().data().chunks_exact(width)) {
+        for (y, x) in
+            y.data_mut().chunks_exact_mut(columns.max(1)).zip(part.value().data().chunks_exact(width.max(1)))
+        {
             y[start..start + width].copy_from_slice(x);
         }
         start += width;
@@ -29,7 +33,8 @@ pub fn concat_columns(parts: &[&Var]) -> Var {
         for part in &inputs {
             let width = part.columns();
             gradients.write(part, |dx, update| {
-                for (dx, dy) in dx.chunks_exact_mut(width).zip(dy.data().chunks_exact(columns)) {
+                for (dx, dy) in dx.chunks_exact_mut(width.max(1)).zip(dy.data().chunks_exact(columns.max(1)))
+                {
                     put(dx, &dy[start..start + width], update);
                 }
             });
@@ -42,7 +47,9 @@ pub fn concat_columns(parts: &[&Var]) -> Var {
 /// The rows of all parts below each other.
 pub fn concat_rows(parts: &[&Var]) -> Var {
     let columns = parts[0].columns();
-    assert!(parts.iter().all(|part| part.columns() == columns), "parts of different widths");
+    parts
+        .iter()
+        .for_each(|part| assert_eq!(part.columns(), columns, "parts of different widths: {}", shapes(parts)));
     let rows = parts.iter().map(|part| part.rows()).sum();
     let mut y = Tensor::scratch(parts[0].device(), rows, columns);
     let mut start = 0;
@@ -85,6 +92,10 @@ pub fn row_block(x: &Var, rows: Range<usize>) -> Var {
 /// Row `index[i]` of `x` as row `i`. A row may be taken several times.
 pub fn gather_rows(x: &Var, index: &[u32]) -> Var {
     embedding(x, index)
+}
+
+fn shapes(parts: &[&Var]) -> String {
+    parts.iter().map(|part| format!("{:?}", part.shape())).collect::<Vec<_>>().join(" ")
 }
 
 fn put(to: &mut [f32], from: &[f32], update: Update) {

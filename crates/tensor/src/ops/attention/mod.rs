@@ -46,7 +46,9 @@ impl Memory {
         assert!(self.of.len() >= readers, "{readers} readers, {} places", self.of.len());
         assert!(
             self.of.iter().all(|&place| (place as usize) < self.rows.batch()),
-            "a source that is not there"
+            "a source of {} that is not there: {:?}",
+            self.rows.batch(),
+            self.of
         );
         assert_eq!(vector.map(Var::shape), S::VECTOR.then_some((1, depth)), "the score's vector");
     }

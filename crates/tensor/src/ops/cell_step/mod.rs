@@ -24,7 +24,7 @@ pub fn cell_step<C: Cell>(
 ) -> Vec<Var> {
     let (rows, hidden) = before[0].shape();
     assert_eq!(before.len(), C::PARTS, "parts of the state");
-    assert!(before.iter().all(|part| part.shape() == (rows, hidden)), "parts of different shapes");
+    before.iter().for_each(|part| assert_eq!(part.shape(), (rows, hidden), "a part of the state"));
     let gates = (rows, C::GATES * hidden);
     assert_eq!((of_input.shape(), of_state.shape()), (gates, gates), "gates of {rows} × {hidden} units");
 

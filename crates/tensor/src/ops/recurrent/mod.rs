@@ -76,7 +76,7 @@ pub struct Recurrent {
 /// Panics where a start does not have a part of the right shape for each part of the cell's state.
 pub(crate) fn check_start<C: Cell>(start: &[Var], batch: usize, hidden: usize) {
     assert_eq!(start.len(), C::PARTS, "parts of the first state");
-    assert!(start.iter().all(|part| part.shape() == (batch, hidden)), "a first state is {batch} × {hidden}");
+    start.iter().for_each(|part| assert_eq!(part.shape(), (batch, hidden), "a part of the first state"));
 }
 
 /// Runs a cell over packed sequences; see the [module](self).

@@ -1,0 +1,159 @@
+//! Attention: the scores by hand, and every reader of every source against the reference.
+
+use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, sequence};
+use couplet_tensor::ops::attention::reference;
+use couplet_tensor::ops::{Memory, attend};
+use couplet_tensor::score::{Additive, Dot, Score};
+use couplet_tensor::{Rows, Var};
+use std::sync::Arc;
+
+/// Readers of some sources.
+#[derive(Clone, Debug)]
+struct Case {
+    sources: Arc<Rows>,
+    of: Arc<[u32]>,
+    depth: usize,
+    width: usize,
+}
+
+impl Case {
+    fn new(sources: &[usize], of: &[u32], depth: usize, width: usize) -> Case {
+        Case { sources: Arc::new(Rows::new(sources)), of: of.into(), depth, width }
+    }
+
+    fn inputs<S: Score>(&self) -> Vec<Input> {
+        let vector = S::VECTOR.then(|| Input::random("vector", 1, self.depth));
+        let inputs = [
+            Input::random("query", self.of.len(), self.depth),
+            Input::random("keys", self.sources.total(), self.depth),
+            Input::random("values", self.sources.total(), self.width),
+        ];
+        inputs.into_iter().chain(vector).collect()
+    }
+
+    /// The contexts and the weights.
+    fn run<S: Score>(&self, vars: &[Var]) -> Vec<Var> {
+        let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
+        let memory = Memory { keys: vars[1].clone(), values: vars[2].clone(), rows, of };
+        attend::<S>(&vars[0], vars.get(3), &memory).to_vec()
+    }
+
+    fn reference<S: Score>(&self, numbers: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let vector = numbers.get(3).map_or(&[][..], Vec::as_slice);
+        let (mut contexts, mut all_weights) = (Vec::new(), Vec::new());
+        for (query, &place) in numbers[0].chunks(self.depth).zip(&*self.of) {
+            let part = |packed: &[f64], columns| sequence(&self.sources, packed, columns, place as usize);
+            let (keys, values) = (part(&numbers[1], self.depth), part(&numbers[2], self.width));
+            let (context, mut weights) = reference::attend::<S>(query, vector, &keys, &values, self.width);
+            weights.resize(self.sources.steps(), 0.0);
+            contexts.extend(context);
+            all_weights.extend(weights);
+        }
+        vec![contexts, all_weights]
+    }
+}
+
+fn equals_reference<S: Score>() {
+    let many: Vec<u32> = (0..40).map(|reader| reader % 3).collect();
+    let mut cases = vec![
+        Case::new(&[], &[], 7, 9),
+        Case::new(&[0, 0], &[0, 1], 7, 9),
+        Case::new(&[3, 0, 9, 1], &[3, 1, 0, 2], 9, 7), // the rows in another order
+        Case::new(&[8, 0, 7], &[1, 0, 1, 2, 1], 8, 8), // several readers of one source, one of an empty one
+        Case::new(&[5, 2], &[], 8, 8),                 // nobody reads
+        Case::new(&[33, 7, 0], &many, 33, 33),         // enough for two workers
+    ];
+    cases.extend([1, 7, 8, 9, 33].map(|size| Case::new(&[size, 1], &[0, 1], size, 34 - size)));
+    for case in cases {
+        check(&case.inputs::<S>(), |vars| case.run::<S>(vars), |numbers| case.reference::<S>(numbers));
+    }
+}
+
+#[test]
+fn additive_equals_the_reference() {
+    equals_reference::<Additive>();
+}
+
+#[test]
+fn dot_equals_the_reference() {
+    equals_reference::<Dot>();
+}
+
+/// One source of three keys and values, one reader.
+fn three_keys<S: Score>(query: &[f32], keys: &[f32], values: &[f32], vector: Option<&[f32]>) -> Pass {
+    let (depth, width) = (query.len(), values.len() / 3);
+    let inputs = [
+        Input::new("query", 1, depth, query),
+        Input::new("keys", 3, depth, keys),
+        Input::new("values", 3, width, values),
+    ];
+    let vector = vector.map(|vector| Input::new("vector", 1, depth, vector));
+    let inputs: Vec<Input> = inputs.into_iter().chain(vector).collect();
+    by_hand(&inputs, |vars| Case::new(&[3], &[0], depth, width).run::<S>(vars))
+}
+
+#[test]
+fn a_context_by_hand() {
+    // Energies 1·ln 0.6, 1·ln 0.2, 1·ln 0.2. Their exponentials are 0.6, 0.2 and 0.2, which sum to 1: these are the weights.
+    // c = 0.6 h1 + 0.2 h2 + 0.2 h3 with h1 = (1, 0), h2 = (0, 1), h3 = (2, 1):
+    // c = (0.6 + 0.4, 0.2 + 0.2) = (1, 0.4)
+    let energies = [0.6f32.ln(), 0.2f32.ln(), 0.2f32.ln()];
+    let pass = three_keys::<Dot>(&[1.0], &energies, &[1.0, 0.0, 0.0, 1.0, 2.0, 1.0], None);
+    assert_close("context", &pass.outputs[0], &[1.0, 0.4], HAND);
+    assert_close("weights", &pass.outputs[1], &[0.6, 0.2, 0.2], HAND);
+    // Of the sum of context and weights: dv_j = a_j in each column.
+    assert_close("gradient of the values", &pass.gradients[2], &[0.6, 0.6, 0.2, 0.2, 0.2, 0.2], HAND);
+    // da_j = v_j·(1, 1) + 1 = (2, 2, 4), their mean Σ a_j·da_j = 1.2 + 0.4 + 0.8 = 2.4
+    // de_j = a_j·(da_j − 2.4) = (−0.24, −0.08, 0.32), which with the query 1 is also dk_j
+    assert_close("gradient of the keys", &pass.gradients[1], &[-0.24, -0.08, 0.32], HAND);
+    // dq = Σ de_j·k_j = −0.24·ln 0.6 + 0.24·ln 0.2 = 0.122598 − 0.386265 = −0.263667
+    assert_close("gradient of the query", &pass.gradients[0], &[-0.263667], HAND);
+}
+
+#[test]
+fn the_dot_score_by_hand() {
+    // q = (1, 2). Energies: q·(1, 0) = 1, q·(0, 0.5) = 1, q·(−1, 1) = 1: all alike, so each weight is 1/3.
+    // c = (3 + 6 + 0) / 3 = 3
+    let pass = three_keys::<Dot>(&[1.0, 2.0], &[1.0, 0.0, 0.0, 0.5, -1.0, 1.0], &[3.0, 6.0, 0.0], None);
+    assert_close("weights", &pass.outputs[1], &[1.0 / 3.0; 3], HAND);
+    assert_close("context", &pass.outputs[0], &[3.0], HAND);
+    // da = (3, 6, 0) + 1; de_j = a_j·(da_j − Σ a·da) = (4 − 4, 7 − 4, 1 − 4) / 3 = (0, 1, −1)
+    // dk_j = de_j·q
+    assert_close("gradient of the keys", &pass.gradients[1], &[0.0, 0.0, 1.0, 2.0, -1.0, -2.0], HAND);
+    // dq = Σ de_j·k_j = (0, 0.5) − (−1, 1) = (1, −0.5)
+    assert_close("gradient of the query", &pass.gradients[0], &[1.0, -0.5], HAND);
+}
+
+#[test]
+fn the_additive_score_by_hand() {
+    // q = 0.5, v = 2. Energies: 2·tanh(0.5 + k_j) with k = (−0.5, 0, 0.5):
+    // 2·tanh(0) = 0, 2·tanh(0.5) = 0.924234, 2·tanh(1) = 1.523188
+    // Exponentials 1, 2.519938, 4.586826 of sum 8.106764; weights 0.123354, 0.310844, 0.565802
+    // c = 0.123354·1 + 0.310844·0 + 0.565802·(−1) = −0.442449
+    let pass = three_keys::<Additive>(&[0.5], &[-0.5, 0.0, 0.5], &[1.0, 0.0, -1.0], Some(&[2.0]));
+    assert_close("weights", &pass.outputs[1], &[0.123354, 0.310844, 0.565802], HAND);
+    assert_close("context", &pass.outputs[0], &[-0.442449], HAND);
+}
+
+#[test]
+fn an_empty_source_gives_a_zero_context() {
+    let case = Case::new(&[2, 0], &[1], 3, 2);
+    let pass = by_hand(&case.inputs::<Additive>(), |vars| case.run::<Additive>(vars));
+    assert_eq!(pass.outputs, [vec![0.0; 2], vec![0.0; 2]]);
+    assert!(pass.gradients.concat().iter().all(|&gradient| gradient == 0.0));
+}
+
+#[test]
+#[should_panic(expected = "keys for 4 rows and queries of 7")]
+fn keys_of_another_depth_are_named() {
+    let mut inputs = Case::new(&[3, 1], &[0, 1], 7, 9).inputs::<Dot>();
+    inputs[1] = Input::random("keys", 4, 8);
+    by_hand(&inputs, |vars| Case::new(&[3, 1], &[0, 1], 7, 9).run::<Dot>(vars));
+}
+
+#[test]
+#[should_panic(expected = "that is not there")]
+fn a_reader_of_no_source_is_refused() {
+    let inputs = Case::new(&[3, 1], &[0, 1], 7, 9).inputs::<Dot>();
+    by_hand(&inputs, |vars| Case::new(&[3, 1], &[0, 2], 7, 9).run::<Dot>(vars));
+}

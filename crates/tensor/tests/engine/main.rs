@@ -1,0 +1,18 @@
+//! Tests of the engine: every operation by hand, against its plain reference, and against the loop that it fuses.
+
+mod arrange;
+mod attention;
+mod cells;
+mod cross_entropy;
+mod dropout;
+mod embedding;
+mod lane;
+mod layer_norm;
+mod linear;
+mod optimiser;
+mod pointwise;
+mod product;
+mod recurrent;
+mod scan;
+mod softmax;
+mod support;

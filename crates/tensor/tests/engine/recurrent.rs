@@ -1,0 +1,208 @@
+//! Recurrent layers, against the reference and against the loop over single steps.
+
+use crate::support::{
+    HAND, Input, agree, assert_close, by_hand, check, layer_inputs, layer_reference, layer_weights, sequence,
+};
+use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
+use couplet_tensor::ops::recurrent::{by_steps, reference};
+use couplet_tensor::ops::{LayerWeights, Recurrent, recurrent};
+use couplet_tensor::{Direction, Rows, Var};
+use std::sync::Arc;
+
+/// A layer over a batch.
+#[derive(Clone, Debug)]
+struct Case {
+    rows: Arc<Rows>,
+    inputs: usize,
+    hidden: usize,
+    direction: Direction,
+    start: bool,
+}
+
+/// [`recurrent`], or the loop that it must equal.
+type Layer = fn(&Var, &Arc<Rows>, Direction, &LayerWeights, Option<&[Var]>) -> Recurrent;
+
+impl Case {
+    fn inputs<C: Cell>(&self) -> Vec<Input> {
+        let mut inputs = vec![Input::random("x", self.rows.total(), self.inputs)];
+        inputs.extend(layer_inputs::<C>(0, self.inputs, self.hidden));
+        if self.start {
+            let part = |part| Input::random(&format!("start {part}"), self.rows.batch(), self.hidden);
+            inputs.extend((0..C::PARTS).map(part));
+        }
+        inputs
+    }
+
+    /// The states, and the parts of the last state.
+    fn run<C: Cell>(&self, vars: &[Var], layer: Layer) -> Vec<Var> {
+        let mut vars = vars.iter();
+        let x = vars.next().expect("an input");
+        let weights = layer_weights::<C>(&mut vars);
+        let start: Vec<Var> = vars.cloned().collect();
+        let result = layer(x, &self.rows, self.direction, &weights, self.start.then_some(&start));
+        [vec![result.states], result.last].concat()
+    }
+
+    fn reference<C: Cell>(&self, numbers: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let (rows, hidden) = (&self.rows, self.hidden);
+        let mut numbers = numbers.iter();
+        let x = numbers.next().expect("an input");
+        let weights = layer_reference::<C>(&mut numbers);
+        let start: Vec<&Vec<f64>> = numbers.collect();
+        let mut states = vec![0.0; rows.total() * hidden];
+        let mut last = vec![Vec::new(); C::PARTS];
+        for place in 0..rows.batch() {
+            let first = |part: usize| match start.get(part) {
+                Some(start) => start[place * hidden..][..hidden].to_vec(),
+                None => vec![0.0; hidden],
+            };
+            let mut state: Vec<Vec<f64>> = (0..C::PARTS).map(first).collect();
+            let mut steps: Vec<usize> = (0..rows.length(place)).collect();
+            let mut x = sequence(rows, x, self.inputs, place);
+            if self.direction == Direction::Backward {
+                steps.reverse();
+                x.reverse();
+            }
+            for (step, output) in steps.into_iter().zip(reference::sequence::<C>(&x, &mut state, &weights)) {
+                states[rows.row(place, step) * hidden..][..hidden].copy_from_slice(&output);
+            }
+            last.iter_mut().zip(state).for_each(|(last, part)| last.extend(part));
+        }
+        [vec![states], last].concat()
+    }
+}
+
+fn cases(batches: &[&[usize]], sizes: &[[usize; 2]]) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for lengths in batches {
+        for &[inputs, hidden] in sizes {
+            for direction in [Direction::Forward, Direction::Backward] {
+                for start in [false, true] {
+                    let rows = Arc::new(Rows::new(lengths));
+                    cases.push(Case { rows, inputs, hidden, direction, start });
+                }
+            }
+        }
+    }
+    cases
+}
+
+const BATCHES: [&[usize]; 5] = [&[], &[0, 0], &[1], &[2, 4, 0, 1], &[3, 3, 1]];
+const SIZES: [[usize; 2]; 5] = [[1, 1], [7, 8], [8, 9], [9, 7], [33, 33]];
+
+fn equals_reference<C: Cell>() {
+    for case in cases(&BATCHES, &SIZES) {
+        check(
+            &case.inputs::<C>(),
+            |vars| case.run::<C>(vars, recurrent::<C>),
+            |numbers| case.reference::<C>(numbers),
+        );
+    }
+}
+
+fn equals_loop<C: Cell>() {
+    // The last is large enough for two workers: rows · hidden² · gates counts.
+    let large: Vec<usize> = (0..130).map(|i| 1 + i % 3).collect();
+    let small = cases(&BATCHES, &SIZES);
+    for case in small.into_iter().chain(cases(&[&large], &[[9, 81]])) {
+        agree(
+            &case.inputs::<C>(),
+            |vars| case.run::<C>(vars, recurrent::<C>),
+            |vars| case.run::<C>(vars, by_steps::<C>),
+        );
+    }
+}
+
+#[test]
+fn simple_equals_the_reference() {
+    equals_reference::<Simple>();
+}
+
+#[test]
+fn gru_equals_the_reference() {
+    equals_reference::<Gru>();
+}
+
+#[test]
+fn lstm_equals_the_reference() {
+    equals_reference::<Lstm>();
+}
+
+#[test]
+fn simple_equals_the_loop() {
+    equals_loop::<Simple>();
+}
+
+#[test]
+fn gru_equals_the_loop() {
+    equals_loop::<Gru>();
+}
+
+#[test]
+fn lstm_equals_the_loop() {
+    equals_loop::<Lstm>();
+}
+
+/// One unit, one input, weights 1 and no bias, over the sequence 0.5, −0.3.
+fn two_steps(direction: Direction) -> Vec<f32> {
+    let case = Case { rows: Arc::new(Rows::new(&[2])), inputs: 1, hidden: 1, direction, start: false };
+    let inputs = [
+        Input::new("x", 2, 1, &[0.5, -0.3]),
+        Input::new("W_input", 1, 1, &[1.0]),
+        Input::new("W_state", 1, 1, &[1.0]),
+        Input::new("bias", 1, 1, &[0.0]),
+    ];
+    by_hand(&inputs, |vars| case.run::<Simple>(vars, recurrent::<Simple>)).outputs.concat()
+}
+
+#[test]
+fn a_sequence_by_hand() {
+    // h_1 = tanh(0.5) = 0.462117
+    // h_2 = tanh(−0.3 + 0.462117) = tanh(0.162117) = 0.160712
+    // The last state is h_2.
+    assert_close("forward", &two_steps(Direction::Forward), &[0.462117, 0.160712, 0.160712], HAND);
+    // h_2 = tanh(−0.3) = −0.291313
+    // h_1 = tanh(0.5 − 0.291313) = tanh(0.208687) = 0.205710
+    // The last state is h_1.
+    assert_close("backward", &two_steps(Direction::Backward), &[0.205710, -0.291313, 0.205710], HAND);
+}
+
+#[test]
+fn a_missing_bias_of_the_state_counts_as_zero() {
+    let rows = Arc::new(Rows::new(&[3, 2]));
+    let case = Case { rows, inputs: 7, hidden: 9, direction: Direction::Forward, start: true };
+    let mut inputs = case.inputs::<Gru>();
+    // Of x, W_input, W_state, bias and state_bias, the last.
+    inputs[4].numbers.fill(0.0);
+    let without: Layer = |x, rows, direction, weights, start| {
+        recurrent::<Gru>(x, rows, direction, &LayerWeights { state_bias: None, ..weights.clone() }, start)
+    };
+    let values = |layer| by_hand(&inputs, |vars| case.run::<Gru>(vars, layer));
+    let (with, without) = (values(recurrent::<Gru>), values(without));
+    assert_eq!(with.outputs, without.outputs);
+    assert_eq!(with.gradients[..4], without.gradients[..4]);
+}
+
+#[test]
+#[should_panic(expected = "x is (4, 7) for 5 packed rows")]
+fn rows_that_do_not_fit_the_batch_are_named() {
+    let case = |lengths: &[usize]| Case {
+        rows: Arc::new(Rows::new(lengths)),
+        inputs: 7,
+        hidden: 8,
+        direction: Direction::Forward,
+        start: false,
+    };
+    let other = case(&[3, 2]);
+    by_hand(&case(&[3, 1]).inputs::<Lstm>(), |vars| other.run::<Lstm>(vars, recurrent::<Lstm>));
+}
+
+#[test]
+#[should_panic(expected = "W_input of 8 units, 7 inputs")]
+fn weights_of_another_width_are_named() {
+    let rows = Arc::new(Rows::new(&[2]));
+    let case = Case { rows, inputs: 7, hidden: 8, direction: Direction::Forward, start: false };
+    let mut inputs = case.inputs::<Lstm>();
+    inputs[1] = Input::random("W_input", 4 * 8, 6);
+    by_hand(&inputs, |vars| case.run::<Lstm>(vars, recurrent::<Lstm>));
+}
