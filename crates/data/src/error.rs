@@ -1,0 +1,138 @@
+//! What can be wrong with text and the files it comes from.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// A mistake in the input: one line that names the file, the line and the mistake. [`hint`](DataError::hint) says what
+/// to do about it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are what the message above them says")]
+pub enum DataError {
+    /// There is no file of that name.
+    #[error("{path}: no such file")]
+    Missing { path: PathBuf },
+
+    /// The system refuses to hand out the file.
+    #[error("{path}: cannot be read: {source}")]
+    Unreadable { path: PathBuf, source: std::io::Error },
+
+    /// The system refuses to take the file.
+    #[error("{path}: cannot be written: {source}")]
+    Unwritable { path: PathBuf, source: std::io::Error },
+
+    /// There is not one line in the file.
+    #[error("{path}: the file is empty")]
+    Empty { path: PathBuf },
+
+    /// Two files that belong together line by line have different numbers of lines.
+    #[error("{first} has {first_lines} lines but {second} has {second_lines}")]
+    DifferentLengths { first: PathBuf, first_lines: usize, second: PathBuf, second_lines: usize },
+
+    /// A line has nothing on it, or nothing but spaces.
+    #[error("{path}:{line}: the line is empty")]
+    EmptyLine { path: PathBuf, line: usize },
+
+    /// One of the two columns has nothing in it, or nothing but spaces.
+    #[error("{path}:{line}: column {column} is empty")]
+    EmptyColumn { path: PathBuf, line: usize, column: usize },
+
+    /// A line of a table has more or fewer than two columns.
+    #[error("{path}:{line}: expected 2 columns separated by a tab, found {columns}")]
+    Columns { path: PathBuf, line: usize, columns: usize },
+
+    /// A byte that no UTF-8 text has at that place. Lines and bytes are counted from 1.
+    #[error("{path}:{line}: byte {byte} of the line is not UTF-8")]
+    InvalidUtf8 { path: PathBuf, line: usize, byte: usize, utf16: bool },
+
+    /// A compressed file stops in the middle.
+    #[error("{path}:{line}: the gzip file ends too early")]
+    TruncatedGzip { path: PathBuf, line: usize },
+
+    /// A compressed file has wrong bytes in it.
+    #[error("{path}:{line}: the gzip file is damaged: {reason}")]
+    DamagedGzip { path: PathBuf, line: usize, reason: String },
+
+    /// A tokenizer's file cannot be understood.
+    #[error("{path}: not a tokenizer: {reason}")]
+    DamagedTokenizer { path: PathBuf, reason: String },
+
+    /// A tokenizer's file is sound, but couplet cannot work with that tokenizer.
+    #[error("{path}: not a tokenizer that couplet made: {reason}")]
+    ForeignTokenizer { path: PathBuf, reason: String },
+
+    /// A vocabulary that has no room for a token beside the special ones.
+    #[error("a vocabulary of {vocab_size} has no room for text")]
+    SmallVocabulary { vocab_size: usize },
+
+    /// Nothing in the text occurs often enough to enter the vocabulary.
+    #[error("no token occurs {min_count} times or more in the text")]
+    EmptyVocabulary { min_count: u64 },
+}
+
+impl DataError {
+    /// What to do about it, where there is more to say than the message does.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            DataError::Missing { .. } => "check the path; it is relative to the folder the command runs in",
+            DataError::Unreadable { .. } => "check that it is a file and that you may read it",
+            DataError::Unwritable { .. } => {
+                "check that the folder exists, that you may write to it, and that the disk has room"
+            }
+            DataError::Empty { .. } => "put one sentence on each line",
+            DataError::DifferentLengths { .. } => {
+                "line n of one file must be the answer to line n of the other; look for a missing or an extra line"
+            }
+            DataError::EmptyLine { .. } => {
+                "remove the line here and the line of that number in the other file, or fill it in"
+            }
+            DataError::EmptyColumn { .. } => "remove the line, or fill in the column",
+            DataError::Columns { columns: 1, .. } => {
+                "write source, one tab, target; spaces do not separate columns"
+            }
+            DataError::Columns { .. } => {
+                "write source, one tab, target, and nothing after it; `cut -f 1,2` keeps two columns"
+            }
+            DataError::InvalidUtf8 { utf16: true, .. } => {
+                "the file looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
+            }
+            DataError::InvalidUtf8 { .. } => {
+                "convert the file if it has another encoding, for example: iconv -f LATIN1 -t UTF-8 OLD > NEW"
+            }
+            DataError::TruncatedGzip { .. } | DataError::DamagedGzip { .. } => {
+                "`gzip -t` checks the file; download or compress it again"
+            }
+            DataError::DamagedTokenizer { .. } => {
+                "copy the file again from the model it belongs to, or train the model again"
+            }
+            DataError::ForeignTokenizer { .. } => {
+                "the first four tokens must be <pad>, <unk>, <s> and </s>; use the file that `couplet train` wrote"
+            }
+            DataError::SmallVocabulary { .. } => {
+                "four entries are special tokens; choose a vocab_size of 5 or more"
+            }
+            DataError::EmptyVocabulary { .. } => "lower min_count, or train on more text",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_file_and_line() {
+        let error = DataError::EmptyLine { path: "train.en".into(), line: 17 };
+        assert_eq!(error.to_string(), "train.en:17: the line is empty");
+        assert!(error.hint().unwrap().contains("the other file"));
+    }
+
+    #[test]
+    fn a_hint_fits_its_case() {
+        let columns = |columns| DataError::Columns { path: "t".into(), line: 1, columns }.hint().unwrap();
+        assert!(columns(1).contains("spaces do not"));
+        assert!(columns(3).contains("cut -f 1,2"));
+    }
+}

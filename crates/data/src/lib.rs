@@ -1,0 +1,66 @@
+//! The way of text to batches of token ids. Tensors are not known here.
+//!
+//! # The story
+//!
+//! One sentence and its translation, *Tom chases Jerry.* and *汤姆 追逐 杰瑞*, on their way into one batch:
+//!
+//! 1. [`Lines`] reads the files line by line, plain or gzip, and says file, line and byte where something is wrong with
+//!    them.
+//! 2. [`read_parallel`] puts line n of one file and line n of the other into a [`Pair`]; [`read_tsv`] takes both from one
+//!    file.
+//! 3. A [`Tokenizer`] learns a vocabulary from all the lines of one side: words, characters, or pieces. Then it turns the
+//!    sentence into ids: `Tom`, `chases`, `Jerry`, `.` become 6, 7, 4, 5. The ids 0 to 3 are special: [`PAD`], [`UNK`],
+//!    [`START`] and [`END`].
+//! 4. [`Batches`] knows the sentence by its number and its two lengths only. It puts it together with others of about
+//!    the same length, as many as a budget of tokens allows, shuffles what may be shuffled, and remembers the
+//!    [`Position`].
+//!
+//! Padding, masks and packing are for those who know tensors. After the model has answered, [`Tokenizer::decode`] turns ids
+//! into text, and where [`in_order`] made the batches, the numbers of the examples put the answers back in order.
+//!
+//! # An example
+//!
+//! ```
+//! use couplet_data::{Batches, Empty, Tokenizer, TokenizerConfig, read_parallel};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let (english, chinese) = (folder.path().join("train.en"), folder.path().join("train.zh"));
+//! std::fs::write(&english, "Tom chases Jerry.\nJerry runs.\n")?;
+//! std::fs::write(&chinese, "汤姆 追逐 杰瑞\n杰瑞 跑\n")?;
+//! let pairs = read_parallel(&english, &chinese, Empty::Refuse)?;
+//!
+//! let config = TokenizerConfig::default();
+//! let source = Tokenizer::train(&config, pairs.iter().map(|pair| &pair.source))?;
+//! let target = Tokenizer::train(&config, pairs.iter().map(|pair| &pair.target))?;
+//! assert_eq!(source.encode("Jerry chases Tom."), [4, 7, 6, 5]);
+//! assert_eq!(target.decode(&target.encode("杰瑞 追逐 汤姆")), "杰瑞 追逐 汤姆");
+//!
+//! let lengths: Vec<(usize, usize)> =
+//!     pairs.iter().map(|pair| (source.encode(&pair.source).len(), target.encode(&pair.target).len())).collect();
+//! assert_eq!(lengths, [(4, 3), (3, 2)]);
+//! for batch in Batches::new(&lengths, 4096, 42).epoch(0) {
+//!     for example in batch {
+//!         let pair = &pairs[example as usize];
+//!         println!("{:?} → {:?}", source.encode(&pair.source), target.encode(&pair.target));
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Mistakes
+//!
+//! What is wrong with a file is a [`DataError`]: one line that names the place, and a [hint](DataError::hint) that says
+//! what to do.
+
+mod batches;
+mod error;
+mod lines;
+mod pairs;
+pub mod random;
+mod tokenizer;
+
+pub use batches::{Batches, Position, Stop, in_order};
+pub use error::DataError;
+pub use lines::Lines;
+pub use pairs::{Empty, Pair, read_parallel, read_tsv};
+pub use tokenizer::{END, PAD, SPECIAL, START, Tokenizer, TokenizerConfig, TokenizerKind, UNK};
