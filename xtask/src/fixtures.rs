@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 
-/// Make the reference values again: run every fixtures/pytorch/*.py, in order of name.
+/// Make the reference values again: run every script in fixtures/pytorch and fixtures/sacrebleu, in order of name.
 ///
-/// Needs Python with torch, numpy and safetensors. The tests need none of these: the values lie in the
+/// Needs Python with torch, numpy, safetensors and sacrebleu. The tests need none of these: the values lie in the
 /// repository.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -24,14 +24,19 @@ Examples:
   cargo xtask fixtures
   PYTHON=.venv/bin/python cargo xtask fixtures";
 
-const FOLDER: &str = "fixtures/pytorch";
+const FOLDERS: [&str; 2] = ["fixtures/pytorch", "fixtures/sacrebleu"];
 
-const HINT: &str = "the scripts need torch, numpy and safetensors; PYTHON=PATH names another interpreter";
+const HINT: &str =
+    "the scripts need torch, numpy, safetensors and sacrebleu; PYTHON=PATH names another interpreter";
 
 pub(crate) fn run(root: &Path, _: &Arguments) -> Result<()> {
-    let scripts = scripts_in(&root.join(FOLDER))?;
-    if scripts.is_empty() {
-        bail!("{FOLDER} holds no *.py script\nhint: `git status {FOLDER}` shows what is missing");
+    let mut scripts = Vec::new();
+    for folder in FOLDERS {
+        let found = scripts_in(&root.join(folder))?;
+        if found.is_empty() {
+            bail!("{folder} holds no *.py script\nhint: `git status {folder}` shows what is missing");
+        }
+        scripts.extend(found);
     }
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| OsString::from("python3"));
     for script in &scripts {

@@ -53,6 +53,7 @@
 //! what to do.
 
 mod batches;
+pub mod demo;
 mod error;
 mod lines;
 mod pairs;

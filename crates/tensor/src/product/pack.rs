@@ -66,7 +66,7 @@ pub(super) fn pack_panels(b: Mat, ks: Range<usize>, panels: Range<usize>, out: &
         let from = b.from(ks.start, first);
         if column_stride == 1 {
             for (k, out) in out.chunks_exact_mut(PANEL).enumerate() {
-                out[..width].copy_from_slice(&from[k * row_stride..][..width]);
+                copy::<PANEL>(out, &from[k * row_stride..], width);
             }
         } else {
             for j in 0..width {
@@ -74,6 +74,15 @@ pub(super) fn pack_panels(b: Mat, ks: Range<usize>, panels: Range<usize>, out: &
                 out[j..].iter_mut().step_by(PANEL).zip(column).for_each(|(out, &x)| *out = x);
             }
         }
+    }
+}
+
+/// Copies the first `count` numbers, mostly all `FULL` of them: of a known length, that is a few instructions and no call.
+#[inline(always)]
+fn copy<const FULL: usize>(to: &mut [f32], from: &[f32], count: usize) {
+    match (to.first_chunk_mut::<FULL>(), from.first_chunk::<FULL>()) {
+        (Some(to), Some(from)) if count == FULL => *to = *from,
+        _ => to[..count].copy_from_slice(&from[..count]),
     }
 }
 
@@ -88,7 +97,7 @@ pub(super) fn pack_strips(a: Mat, rows: Range<usize>, ks: Range<usize>, out: &mu
         let from = a.from(strip, ks.start);
         if row_stride == 1 {
             for (k, out) in out.chunks_exact_mut(STRIP).enumerate() {
-                out[..height].copy_from_slice(&from[k * column_stride..][..height]);
+                copy::<STRIP>(out, &from[k * column_stride..], height);
             }
         } else {
             for i in 0..height {

@@ -63,8 +63,14 @@ impl<C: Cell> Units<'_, C> {
 /// Nobody may write to these units of the parts.
 #[inline(always)]
 unsafe fn load_parts<V: Vector>(parts: &Parts, row: usize, units: &Range<usize>) -> [V; MAX_PARTS] {
-    // SAFETY: handed on.
-    parts.map(|part| part.map_or(V::lit(0.0), |part| V::load(unsafe { part.row(row, units.clone()) })))
+    let mut values = [V::lit(0.0); MAX_PARTS];
+    for (part, value) in parts.iter().zip(&mut values) {
+        if let Some(part) = part {
+            // SAFETY: handed on.
+            *value = V::load(unsafe { part.row(row, units.clone()) });
+        }
+    }
+    values
 }
 
 /// # Safety

@@ -1,0 +1,78 @@
+use crate::failure::{Failure, Outcome};
+use couplet_plot::{Colour, Heatmap};
+use couplet_search::{Folder, Loaded, Translation, Translator};
+use couplet_train::write_whole;
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+
+/// Columns of the picture in the terminal.
+pub(crate) const WIDTH: usize = 100;
+
+/// Show where a model looks while it translates a line.
+#[derive(clap::Args)]
+#[command(after_help = "Example: couplet attend --model my-model \"Tom chases Jerry\" --out attention.svg")]
+pub(crate) struct Arguments {
+    /// The model folder.
+    #[arg(long)]
+    model: PathBuf,
+    /// The line to translate [default: standard input]
+    text: Option<String>,
+    /// Write this target instead of the model's own.
+    #[arg(long)]
+    target: Option<String>,
+    /// Write an SVG file instead of drawing in the terminal.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Threads to use [default: all cores]
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if let Some(out) = &arguments.out
+        && out.extension().is_none_or(|ending| ending != "svg")
+    {
+        return Err(Failure::usage(
+            format!("--out {}: not an SVG file", out.display()),
+            Some("give it a name that ends in .svg".to_owned()),
+        ));
+    }
+    let loaded = Loaded::open(&Folder::new(&arguments.model), &super::device(arguments.threads))?;
+    let text = match &arguments.text {
+        Some(text) => text.clone(),
+        None => read_stdin()?,
+    };
+    let translator = Translator::from(&loaded);
+    let translation = match &arguments.target {
+        Some(target) => translator.force(&text, target),
+        None => translator.translate(&[&text], &loaded.search).remove(0),
+    };
+    println!("{}", translation.text);
+    let heatmap = heatmap(translation);
+    match &arguments.out {
+        Some(out) => {
+            write_whole(out, heatmap.to_svg().as_bytes()).map_err(|error| Failure::io(out, &error))?;
+        }
+        None => print!("{}", heatmap.to_terminal(WIDTH, colour())),
+    }
+    Ok(())
+}
+
+fn read_stdin() -> Result<String, Failure> {
+    let mut text = String::new();
+    let name = std::path::Path::new("standard input");
+    std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::io(name, &error))?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// The attention of a translation as a picture.
+pub(crate) fn heatmap(translation: Translation) -> Heatmap {
+    let Translation { source_tokens, target_tokens, attention, .. } = translation;
+    Heatmap { source: source_tokens, target: target_tokens, weights: attention }
+}
+
+/// Colour on a terminal, unless the user does not want any.
+pub(crate) fn colour() -> Colour {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if wanted && std::io::stdout().is_terminal() { Colour::Ansi256 } else { Colour::None }
+}

@@ -1,0 +1,101 @@
+use super::attend::{WIDTH, colour, heatmap};
+use super::train::stop_on_interrupt;
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+use couplet_data::demo;
+use couplet_metrics::exact_match;
+use couplet_search::Translator;
+use couplet_train::{Config, Corpus, Trainer, write_whole};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Train a small translator on data inside the binary, and see it work.
+///
+/// English to Chinese, from a grammar of a few hundred words. What it translates afterwards it has never seen: no subject, verb and
+/// object of the test sentences occur together in training.
+#[derive(clap::Args)]
+#[command(after_help = "Example: couplet demo --json")]
+pub(crate) struct Arguments {
+    /// Where the pictures go.
+    #[arg(long, default_value = "couplet-demo")]
+    out: PathBuf,
+    /// What all random numbers follow from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print the figures as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Threads to use [default: all cores]
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+/// How many of the test sentences are shown.
+const SHOWN: usize = 8;
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let seed = format!("train.seed={}", arguments.seed);
+    let config = Config::parse(include_str!("demo.toml"), "the demo's config", &[seed])?;
+    let search = config.search.clone();
+    let data = demo::corpus(arguments.seed);
+    let corpus = Corpus::new(&config.data, &data.train, &data.valid)?;
+    let trainer = Trainer::new(config, corpus, &super::device(arguments.threads), None)?;
+    let began = Instant::now();
+    let mut progress = Progress::new();
+    let trained = trainer.run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;
+    let seconds = began.elapsed().as_secs_f64();
+
+    let translator = Translator {
+        model: &trained.model,
+        params: &trained.params,
+        source: &trained.corpus.source,
+        target: &trained.corpus.target,
+    };
+    let sources: Vec<&str> = data.test.iter().map(|pair| pair.source.as_str()).collect();
+    let targets: Vec<&str> = data.test.iter().map(|pair| pair.target.as_str()).collect();
+    let outputs: Vec<String> = translator.translate(&sources, &search).into_iter().map(|t| t.text).collect();
+    let accuracy = exact_match(&outputs, &targets);
+    std::fs::create_dir_all(&arguments.out).map_err(|error| Failure::io(&arguments.out, &error))?;
+    let pictures: Vec<PathBuf> =
+        (1..=demo::SHOWCASE.len()).map(|i| arguments.out.join(format!("attention-{i}.svg"))).collect();
+    let showcase = translator.translate(&demo::SHOWCASE, &search);
+
+    if !arguments.json {
+        println!("\nSentences it has never seen:");
+        for (source, output) in sources.iter().zip(&outputs).take(SHOWN) {
+            println!("  {source}  →  {output}");
+        }
+        println!("\nWhere it looks:");
+    }
+    for (translation, path) in showcase.into_iter().zip(&pictures) {
+        let heatmap = heatmap(translation);
+        write_whole(path, heatmap.to_svg().as_bytes()).map_err(|error| Failure::io(path, &error))?;
+        if !arguments.json {
+            println!("{}", heatmap.to_terminal(WIDTH, colour()));
+        }
+    }
+    if arguments.json {
+        println!(
+            "{}",
+            serde_json::json!({
+                "seed": arguments.seed,
+                "updates": trained.updates,
+                "training_seconds": seconds,
+                "validation_loss": trained.best_loss,
+                "sentences": targets.len(),
+                "exact": accuracy.correct,
+                "exact_percent": accuracy.percent(),
+                "pictures": pictures,
+            })
+        );
+    } else {
+        println!(
+            "{} of {} unseen sentences exactly right ({:.1} %)",
+            accuracy.correct,
+            targets.len(),
+            accuracy.percent()
+        );
+        println!("{seconds:.0} s of training; the pictures are in {}", arguments.out.display());
+    }
+    Ok(())
+}

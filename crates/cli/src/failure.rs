@@ -1,0 +1,80 @@
+//! What went wrong, as a user reads it: one `error:` line, and a `hint:` line that says what to do.
+
+use couplet_data::DataError;
+use couplet_nn::ConfigError;
+use couplet_search::FolderError;
+use couplet_train::{ConfigFileError, TrainError};
+use std::fmt::Display;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A command that cannot go on.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    hint: Option<String>,
+    code: u8,
+}
+
+/// What a command returns.
+pub(crate) type Outcome = Result<(), Failure>;
+
+impl Failure {
+    /// Something failed: exit code 1.
+    pub(crate) fn new(message: impl Display, hint: Option<String>) -> Failure {
+        Failure { message: message.to_string(), hint, code: 1 }
+    }
+
+    /// The command was used wrongly: exit code 2.
+    pub(crate) fn usage(message: impl Display, hint: Option<String>) -> Failure {
+        Failure { code: 2, ..Failure::new(message, hint) }
+    }
+
+    /// A file or a stream cannot be read or written.
+    pub(crate) fn io(path: &Path, error: &std::io::Error) -> Failure {
+        let hint = "check that the path is right, that you may use it, and that the disk has room";
+        Failure::new(format!("{}: {error}", path.display()), Some(hint.to_owned()))
+    }
+
+    /// Prints it and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        eprintln!("error: {}", self.message);
+        if let Some(hint) = &self.hint {
+            eprintln!("hint: {hint}");
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        Failure::new(&error, error.hint())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Failure::usage(&error, Some(error.hint()))
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        Failure::new(&error, error.hint())
+    }
+}
+
+impl From<ConfigFileError> for Failure {
+    fn from(error: ConfigFileError) -> Self {
+        match error {
+            ConfigFileError::Io { .. } => Failure::new(&error, error.hint()),
+            _ => Failure::usage(&error, error.hint()),
+        }
+    }
+}
+
+impl From<TrainError> for Failure {
+    fn from(error: TrainError) -> Self {
+        Failure::new(&error, error.hint())
+    }
+}

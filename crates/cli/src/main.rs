@@ -1,0 +1,47 @@
+//! The command `couplet`: arguments in, calls out.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
+
+mod commands;
+mod failure;
+mod progress;
+
+use clap::{Parser, Subcommand};
+use commands::{attend, demo, evaluate, inspect, new, train, translate};
+use std::process::ExitCode;
+
+/// Trains, looks into and runs sequence-to-sequence models.
+#[derive(Parser)]
+#[command(version, after_help = "Start with `couplet demo`, then `couplet new my-model --task translate`.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Arguments),
+    New(new::Arguments),
+    Train(train::Arguments),
+    #[command(visible_alias = "predict")]
+    Translate(translate::Arguments),
+    Evaluate(evaluate::Arguments),
+    Attend(attend::Arguments),
+    Inspect(inspect::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::New(arguments) => new::run(&arguments),
+        Command::Train(arguments) => train::run(&arguments),
+        Command::Translate(arguments) => translate::run(&arguments),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Attend(arguments) => attend::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,81 @@
+//! What a user sees of a training run: a bar on a terminal, plain lines in a log.
+
+use couplet_train::{Event, Reason};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// Between two plain lines of progress.
+const PLAIN_LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows events on stderr.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    planned: u64,
+    last_line: Option<Instant>,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}  {eta} left");
+            ProgressBar::new(0).with_style(style.expect("a template of known words"))
+        });
+        Progress { bar, planned: 0, last_line: None }
+    }
+
+    pub(crate) fn show(&mut self, event: &Event) {
+        match event {
+            Event::Start { pairs, left_out, vocabularies: [source, target], parameters, updates } => {
+                self.planned = *updates;
+                self.bar.iter().for_each(|bar| bar.set_length(*updates));
+                let left_out = match left_out {
+                    0 => String::new(),
+                    n => format!(", {n} longer than data.max_tokens left out"),
+                };
+                self.line(&format!(
+                    "{pairs} pairs{left_out}; vocabularies {source} and {target}; {parameters} parameters"
+                ));
+            }
+            Event::Step { update, loss, tokens_per_second, rate, .. } => {
+                let text = format!("loss {loss:.3}  {tokens_per_second:.0} tokens/s  rate {rate:.1e}");
+                match &self.bar {
+                    Some(bar) => {
+                        bar.set_position(*update);
+                        bar.set_message(text);
+                    }
+                    None if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_LINE_EVERY) => {
+                        self.last_line = Some(Instant::now());
+                        eprintln!("update {update}/{}  {text}", self.planned);
+                    }
+                    None => {}
+                }
+            }
+            Event::Validation { update, loss, perplexity, best, .. } => {
+                let best = if *best { "  best so far" } else { "" };
+                self.line(&format!(
+                    "update {update}: validation loss {loss:.4}, perplexity {perplexity:.2}{best}"
+                ));
+            }
+            Event::End { reason, update, best_loss, seconds } => {
+                self.bar.iter().for_each(ProgressBar::finish_and_clear);
+                let why = match reason {
+                    Reason::Done => "done",
+                    Reason::Patience => "no better validation loss: stopped early",
+                    Reason::Time => "time is up",
+                    Reason::Stopped => "stopped, the model is saved",
+                };
+                eprintln!(
+                    "{why} after {update} updates and {seconds:.0} s; best validation loss {best_loss:.4}"
+                );
+            }
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The command line as a user meets it.
+
+mod bad_data;
+mod bad_model;
+mod help;
+mod path;
+mod support;

@@ -1,0 +1,115 @@
+//! The whole path: new, train, translate, evaluate, attend, inspect.
+
+use crate::support::{couplet, couplet_reading, new_project, tiny_model, train_tiny};
+use std::fs;
+
+#[test]
+fn a_new_project_can_be_trained_and_used() {
+    let folder = new_project();
+    let at = folder.path();
+    let trained = train_tiny(at, "model");
+    assert!(trained.stderr.contains("1000 pairs; vocabularies"), "{}", trained.stderr);
+    assert!(trained.stderr.contains("the model is in model"), "{}", trained.stderr);
+    trained.ok();
+    for file in [
+        "config.toml",
+        "model.safetensors",
+        "tokenizer.source.json",
+        "train.jsonl",
+        "checkpoints/last.safetensors",
+    ] {
+        assert!(at.join("model").join(file).exists(), "{file}");
+    }
+    let log = fs::read_to_string(at.join("model/train.jsonl")).unwrap();
+    assert!(log.lines().next().unwrap().starts_with("{\"event\":\"start\""));
+    assert!(log.lines().last().unwrap().starts_with("{\"event\":\"end\",\"reason\":\"done\",\"update\":4"));
+
+    let evaluated = couplet(
+        at,
+        &[
+            "evaluate",
+            "--model",
+            "model",
+            "--source",
+            "project/valid.en",
+            "--target",
+            "project/valid.zh",
+            "--json",
+        ],
+    );
+    let figures: serde_json::Value = serde_json::from_str(&evaluated.ok()).unwrap();
+    assert_eq!(figures["lines"], 100);
+    let (loss, perplexity) = (figures["loss"].as_f64().unwrap(), figures["perplexity"].as_f64().unwrap());
+    assert!((loss.exp() - perplexity).abs() < 1e-9 && loss > 0.0);
+}
+
+#[test]
+fn a_line_in_is_a_line_out_in_order_whatever_the_batching() {
+    let (folder, _) = tiny_model();
+    let input = "Tom sees Jerry\n\nthe dog\nTom sees Jerry in the kitchen every morning\nTom\n";
+    let together = couplet_reading(folder.path(), &["translate", "--model", "model"], input.as_bytes()).ok();
+    let lines: Vec<&str> = together.split('\n').collect();
+    assert_eq!(lines.len(), 6, "{together:?}"); // five lines, and nothing behind the last one
+    assert_eq!(lines[1], "", "an empty line stays empty");
+    for (line, translation) in input.lines().zip(&lines) {
+        let alone = couplet_reading(
+            folder.path(),
+            &["translate", "--model", "model"],
+            format!("{line}\n").as_bytes(),
+        );
+        assert_eq!(alone.ok(), format!("{translation}\n"));
+    }
+    fs::write(folder.path().join("in.txt"), input).unwrap();
+    couplet(folder.path(), &["predict", "--model", "model", "--input", "in.txt", "--output", "out.txt"]).ok();
+    assert_eq!(fs::read_to_string(folder.path().join("out.txt")).unwrap(), together);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_weights() {
+    let folder = new_project();
+    train_tiny(folder.path(), "one").ok();
+    train_tiny(folder.path(), "two").ok();
+    let weights = |name: &str| fs::read(folder.path().join(name).join("model.safetensors")).unwrap();
+    assert_eq!(weights("one"), weights("two"));
+}
+
+#[test]
+fn attention_is_drawn_in_the_terminal_and_as_svg() {
+    let (folder, _) = tiny_model();
+    let drawn = couplet(
+        folder.path(),
+        &["attend", "--model", "model", "Tom sees Jerry", "--target", "汤姆 看见 杰瑞"],
+    )
+    .ok();
+    assert!(drawn.starts_with("汤姆 看见 杰瑞\n"), "{drawn}");
+    assert!(drawn.contains("╭ Jerry") && drawn.lines().last().unwrap().starts_with("杰瑞"), "{drawn}");
+    couplet(folder.path(), &["attend", "--model", "model", "Tom sees Jerry", "--out", "a.svg"]).ok();
+    assert!(fs::read_to_string(folder.path().join("a.svg")).unwrap().starts_with("<svg"));
+    couplet(folder.path(), &["attend", "--model", "model", "Tom", "--out", "a.jpg"]).failed(
+        2,
+        "--out a.jpg: not an SVG file",
+        "give it a name that ends in .svg",
+    );
+}
+
+/// An LSTM layer of h units that reads x numbers has 4·h·(x + h + 1) parameters. Here the encoder reads 8 numbers with 8 units
+/// in each direction: 2 · 4·8·(8 + 8 + 1) = 1,088; the decoder reads 8 + 16 numbers with 16 units: 4·16·(24 + 16 + 1) = 2,624.
+#[test]
+fn parameters_can_be_counted_by_hand() {
+    let (folder, _) = tiny_model();
+    let table = couplet(folder.path(), &["inspect", "model"]).ok();
+    let count = |name: &str| -> usize {
+        let row = table.lines().find(|line| line.split_whitespace().next() == Some(name));
+        row.and_then(|row| row.split_whitespace().last())
+            .unwrap_or_else(|| panic!("{name} in {table}"))
+            .parse()
+            .unwrap()
+    };
+    let parts = |side: &str, ends: &[&str]| -> usize {
+        let part =
+            |kind: &str| ends.iter().map(|end| count(&format!("{side}.{kind}_l0{end}"))).sum::<usize>();
+        part("weight_ih") + part("weight_hh") + part("bias_ih")
+    };
+    assert_eq!(parts("encoder", &["", "_reverse"]), 1088);
+    assert_eq!(parts("decoder", &[""]), 2624);
+}

@@ -1,0 +1,46 @@
+//! The models of couplet: an encoder reads, attention looks, a decoder writes.
+//!
+//! 1. [`Batch`] packs pairs of token sequences.
+//! 2. The [`encoder`] reads the source and returns [`Encoded`]: states, and how each layer ended.
+//! 3. The [`bridge`] makes the decoder's first states of the latter, the [`attention`] makes keys and values of the former.
+//! 4. The [`decoder`] writes, either step by step for search or a whole sequence at once for training: a [`DecoderState`]
+//!    in, logits or features out.
+//! 5. [`Seq2Seq`] joins them; [`Seq2Seq::loss`] is the whole forward pass.
+//!
+//! A [`Pass`] says whether it learns: then weights are on a tape and numbers are dropped.
+//!
+//! ```
+//! use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq};
+//! use couplet_tensor::{Device, Params};
+//!
+//! let mut config = ModelConfig::default();
+//! (config.encoder.hidden, config.encoder.embedding) = (8, 8);
+//! (config.decoder.hidden, config.decoder.embedding) = (16, 8);
+//! let mut params = Params::new(&Device::cpu(), 1);
+//! let model = Seq2Seq::new(&mut params, &config, 10, 12)?;
+//!
+//! let batch = Batch::new(&[(&[5, 6, 7], &[8, 9])], &[0], 2, 3);
+//! let loss = model.loss(&Pass::inference(&params), &batch, 0.0);
+//! assert!((loss.mean.value().item() - 12f32.ln()).abs() < 0.2); // it knows nothing yet: all of 12 tokens are alike
+//! # Ok::<(), couplet_nn::ConfigError>(())
+//! ```
+
+pub mod attention;
+pub mod bridge;
+mod config;
+pub mod decoder;
+pub mod encoder;
+pub mod layer;
+mod pass;
+mod seq2seq;
+mod tokens;
+pub mod weights;
+
+pub use config::{
+    AttentionConfig, BridgeKind, CellKind, ConfigError, DecoderConfig, EncoderConfig, ModelConfig, ScoreKind,
+};
+pub use decoder::{Decoder, DecoderState, Sequence, Stepped};
+pub use encoder::Encoded;
+pub use pass::{Pass, Training};
+pub use seq2seq::{Loss, Seq2Seq};
+pub use tokens::{Batch, Packed};

@@ -1,0 +1,58 @@
+//! One pass through a model: where its weights come from, and whether it learns.
+
+use couplet_tensor::ops::{Dropout, dropout};
+use couplet_tensor::{Param, Params, Rows, Tape, Var};
+use std::sync::Arc;
+
+/// One pass through a model. While training, weights are on a tape and numbers are dropped; else neither.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass<'a> {
+    params: &'a Params,
+    training: Option<Training<'a>>,
+}
+
+/// What a training pass has besides the weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Training<'a> {
+    /// Where the way back is recorded.
+    pub tape: &'a Tape,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Which update of the run it is.
+    pub update: u32,
+}
+
+impl<'a> Pass<'a> {
+    /// A pass that only computes.
+    pub fn inference(params: &'a Params) -> Self {
+        Pass { params, training: None }
+    }
+
+    /// A pass that can go back.
+    pub fn training(params: &'a Params, training: Training<'a>) -> Self {
+        Pass { params, training: Some(training) }
+    }
+
+    /// The weights.
+    pub fn params(&self) -> &'a Params {
+        self.params
+    }
+
+    /// A weight as a variable.
+    pub fn var(&self, param: Param) -> Var {
+        match self.training {
+            Some(training) => training.tape.param(self.params, param),
+            None => Var::constant(self.params.tensor(param)),
+        }
+    }
+
+    /// Drops numbers of a layer's output while training. Every layer that drops has a number of its own.
+    pub fn dropout(&self, x: Var, rows: &Arc<Rows>, rate: f32, layer: u32) -> Var {
+        match self.training {
+            Some(Training { seed, update, .. }) => {
+                dropout(&x, rows, Dropout { rate, seed, update, layer, variational: false })
+            }
+            None => x,
+        }
+    }
+}

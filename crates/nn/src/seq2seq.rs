@@ -1,0 +1,81 @@
+//! Encoder, bridge, attention and decoder, joined.
+
+use crate::attention::Attention;
+use crate::bridge::Bridge;
+use crate::config::{ConfigError, ModelConfig};
+use crate::decoder::{Decoder, DecoderState, RecurrentDecoder, Sequence, Stepped};
+use crate::encoder::{Encoded, RecurrentEncoder};
+use crate::pass::Pass;
+use crate::tokens::{Batch, Packed};
+use couplet_tensor::ops::{CrossEntropy, cross_entropy};
+use couplet_tensor::{Params, Tensor, Var};
+use std::sync::Arc;
+
+/// A model from sequences to sequences. Its weights live in the [`Params`] that it was added to.
+#[derive(Clone, Debug)]
+pub struct Seq2Seq {
+    encoder: RecurrentEncoder,
+    bridge: Bridge,
+    decoder: RecurrentDecoder,
+}
+
+/// The loss of a batch.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    /// The mean over all target tokens.
+    pub mean: Var,
+    /// That of each target row.
+    pub of_rows: Tensor,
+}
+
+impl Seq2Seq {
+    /// Adds the model's parameters, for vocabularies of so many tokens.
+    pub fn new(
+        params: &mut Params,
+        config: &ModelConfig,
+        source_vocabulary: usize,
+        target_vocabulary: usize,
+    ) -> Result<Seq2Seq, ConfigError> {
+        config.check()?;
+        let (width, hidden) = (config.encoder.width(), config.decoder.hidden);
+        let attention = |params: &mut Params| Attention::new(params, &config.attention, width, hidden);
+        Ok(Seq2Seq {
+            encoder: RecurrentEncoder::new(params, &config.encoder, source_vocabulary),
+            bridge: Bridge::new(params, config),
+            decoder: RecurrentDecoder::new(params, &config.decoder, attention, width, target_vocabulary),
+        })
+    }
+
+    /// Reads packed sources.
+    pub fn encode(&self, pass: &Pass, source: &Packed) -> Encoded {
+        self.encoder.forward(pass, source)
+    }
+
+    /// Where the decoder stands before its first step; row `i` reads the source at place `of[i]`.
+    pub fn start(&self, pass: &Pass, encoded: &Encoded, of: Arc<[u32]>) -> DecoderState {
+        let first = self.bridge.forward(pass, encoded, &of);
+        let memory = self.decoder.attention.memory(pass, encoded, of);
+        self.decoder.start(pass, first, memory)
+    }
+
+    /// One step of the decoder.
+    pub fn step(&self, pass: &Pass, tokens: &[u32], state: &DecoderState) -> Stepped {
+        self.decoder.step(pass, tokens, state)
+    }
+
+    /// All steps of a batch's targets.
+    pub fn sequence(&self, pass: &Pass, batch: &Batch) -> Sequence {
+        let encoded = self.encode(pass, &batch.source);
+        let state = self.start(pass, &encoded, Arc::clone(&batch.source_of));
+        self.decoder.sequence(pass, &batch.input, &state)
+    }
+
+    /// The cross-entropy of a batch's target tokens.
+    pub fn loss(&self, pass: &Pass, batch: &Batch, smoothing: f32) -> Loss {
+        let features = self.sequence(pass, batch).features;
+        let (weight, bias) = self.decoder.output(pass);
+        let how = CrossEntropy { scale: 1.0 / batch.targets() as f32, smoothing };
+        let (mean, of_rows) = cross_entropy(&features, &weight, bias.as_ref(), &batch.output, how);
+        Loss { mean, of_rows }
+    }
+}

@@ -1,0 +1,81 @@
+//! Token sequences, packed for a model.
+
+use couplet_tensor::Rows;
+use std::sync::Arc;
+
+/// Sequences of tokens, packed: row by row as [`Rows`] orders them.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// The tokens of all rows.
+    pub tokens: Vec<u32>,
+    /// How they are packed.
+    pub rows: Arc<Rows>,
+}
+
+impl Packed {
+    /// Packs sequences; each has a number that stays the same in every batch.
+    pub fn new(sequences: &[&[u32]], examples: &[u32]) -> Packed {
+        let lengths: Vec<usize> = sequences.iter().map(|tokens| tokens.len()).collect();
+        let rows = Rows::with_examples(&lengths, examples);
+        let token = |(place, step): (usize, usize)| sequences[rows.order()[place] as usize][step];
+        Packed { tokens: rows.places().map(token).collect(), rows: Arc::new(rows) }
+    }
+}
+
+/// Sources and targets of a training batch.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// What the encoder reads.
+    pub source: Packed,
+    /// What the decoder reads: the start token, then the target.
+    pub input: Packed,
+    /// What it should write, row by row: the target, then the end token.
+    pub output: Vec<u32>,
+    /// For each place of the target's order, the place of its source.
+    pub source_of: Arc<[u32]>,
+}
+
+impl Batch {
+    /// Packs pairs of token sequences without special tokens, and puts `start` and `end` around the targets.
+    pub fn new(pairs: &[(&[u32], &[u32])], examples: &[u32], start: u32, end: u32) -> Batch {
+        let sources: Vec<&[u32]> = pairs.iter().map(|(source, _)| *source).collect();
+        let inputs: Vec<Vec<u32>> = pairs.iter().map(|(_, target)| [&[start], *target].concat()).collect();
+        let source = Packed::new(&sources, examples);
+        let input = Packed::new(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>(), examples);
+        let (rows, order) = (&input.rows, input.rows.order());
+        let next =
+            |(place, step): (usize, usize)| pairs[order[place] as usize].1.get(step).copied().unwrap_or(end);
+        let mut place_of = vec![0; pairs.len()];
+        for (place, &pair) in (0..).zip(source.rows.order()) {
+            place_of[pair as usize] = place;
+        }
+        let source_of = order.iter().map(|&pair| place_of[pair as usize]).collect();
+        Batch { output: rows.places().map(next).collect(), source_of, source, input }
+    }
+
+    /// How many tokens the decoder has to write.
+    pub fn targets(&self) -> usize {
+        self.output.len()
+    }
+
+    /// How many tokens there are on both sides.
+    pub fn tokens(&self) -> usize {
+        self.source.tokens.len() + self.output.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sources ab, c and targets x, yz: the first target is the shorter one, so the sides are ordered differently.
+    #[test]
+    fn both_sides_are_packed_in_their_own_order() {
+        let batch = Batch::new(&[(&[10, 11], &[20]), (&[12], &[21, 22])], &[0, 1], 2, 3);
+        assert_eq!(batch.source.tokens, [10, 12, 11]);
+        // places: pair 1 (start 21 22), pair 0 (start 20)
+        assert_eq!(batch.input.tokens, [2, 2, 21, 20, 22]);
+        assert_eq!(batch.output, [21, 20, 22, 3, 3]);
+        assert_eq!(&batch.source_of[..], [1, 0]);
+    }
+}

@@ -1,0 +1,90 @@
+//! Weights in safetensors files.
+
+use couplet_tensor::Params;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::collections::BTreeSet;
+use thiserror::Error;
+
+/// Why a file's weights are not those of a model.
+#[derive(Debug, Error)]
+pub enum WeightsError {
+    /// Not a safetensors file, or not all of it.
+    #[error("not a whole safetensors file: {0}")]
+    Damaged(String),
+    /// A weight of the model is missing.
+    #[error("no tensor {name:?}")]
+    Missing {
+        /// The weight.
+        name: String,
+    },
+    /// A weight of another size.
+    #[error("tensor {name:?} is {found:?}, the model's is {wanted:?}")]
+    Shape {
+        /// The weight.
+        name: String,
+        /// Its shape in the file.
+        found: Vec<usize>,
+        /// Its shape in the model.
+        wanted: Vec<usize>,
+    },
+    /// Numbers of another type.
+    #[error("tensor {name:?} holds {found:?}, not F32")]
+    Type {
+        /// The weight.
+        name: String,
+        /// The type in the file.
+        found: Dtype,
+    },
+    /// A tensor that the model does not have.
+    #[error("tensor {name:?} is none of the model's")]
+    Foreign {
+        /// The tensor.
+        name: String,
+    },
+}
+
+/// A vector has one dimension in a file, as in PyTorch.
+fn shape_in_file(rows: usize, columns: usize) -> Vec<usize> {
+    if rows == 1 { vec![columns] } else { vec![rows, columns] }
+}
+
+/// All weights under their names.
+pub fn to_bytes(params: &Params) -> Result<Vec<u8>, WeightsError> {
+    let bytes_of =
+        |param| -> Vec<u8> { params.tensor(param).to_vec().into_iter().flat_map(f32::to_le_bytes).collect() };
+    let bytes: Vec<Vec<u8>> = params.iter().map(bytes_of).collect();
+    let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
+    let view = |(param, bytes)| {
+        let (rows, columns) = params.tensor(param).shape();
+        let view = TensorView::new(Dtype::F32, shape_in_file(rows, columns), bytes).map_err(damaged)?;
+        Ok((params.name(param), view))
+    };
+    let views: Vec<_> =
+        params.iter().zip(bytes.iter().map(Vec::as_slice)).map(view).collect::<Result<_, _>>()?;
+    safetensors::serialize(views, None).map_err(damaged)
+}
+
+/// Gives a model the weights of a file: all of them, and no others.
+pub fn read(params: &mut Params, bytes: &[u8]) -> Result<(), WeightsError> {
+    let file = SafeTensors::deserialize(bytes).map_err(|error| WeightsError::Damaged(error.to_string()))?;
+    let mut names: BTreeSet<String> = file.names().into_iter().map(ToString::to_string).collect();
+    for param in params.iter() {
+        let name = params.name(param).to_owned();
+        let tensor = file.tensor(&name).map_err(|_| WeightsError::Missing { name: name.clone() })?;
+        if tensor.dtype() != Dtype::F32 {
+            return Err(WeightsError::Type { name, found: tensor.dtype() });
+        }
+        let (rows, columns) = params.tensor(param).shape();
+        let wanted = shape_in_file(rows, columns);
+        if tensor.shape() != wanted {
+            return Err(WeightsError::Shape { name, found: tensor.shape().to_vec(), wanted });
+        }
+        let number = |four: &[u8]| f32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+        params.set(param, &tensor.data().chunks_exact(4).map(number).collect::<Vec<f32>>());
+        names.remove(&name);
+    }
+    match names.pop_first() {
+        Some(name) => Err(WeightsError::Foreign { name }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,165 @@
+//! A model folder: everything that a model needs, in files.
+
+use crate::config::SearchConfig;
+use couplet_data::{DataError, Tokenizer};
+use couplet_nn::weights::{self, WeightsError};
+use couplet_nn::{ConfigError, ModelConfig, Seq2Seq};
+use couplet_tensor::{Device, Params};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Where the files of a model folder are.
+#[derive(Clone, Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder at a path.
+    pub fn new(path: impl Into<PathBuf>) -> Folder {
+        Folder(path.into())
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The resolved config.
+    pub fn config(&self) -> PathBuf {
+        self.0.join("config.toml")
+    }
+
+    /// The best weights.
+    pub fn weights(&self) -> PathBuf {
+        self.0.join("model.safetensors")
+    }
+
+    /// The tokenizer of the sources.
+    pub fn source_tokenizer(&self) -> PathBuf {
+        self.0.join("tokenizer.source.json")
+    }
+
+    /// The tokenizer of the targets.
+    pub fn target_tokenizer(&self) -> PathBuf {
+        self.0.join("tokenizer.target.json")
+    }
+
+    /// One event of the training a line.
+    pub fn log(&self) -> PathBuf {
+        self.0.join("train.jsonl")
+    }
+
+    /// The last weights of a training that goes on or was stopped.
+    pub fn last_checkpoint(&self) -> PathBuf {
+        self.0.join("checkpoints").join("last.safetensors")
+    }
+}
+
+/// What of a model folder's config is needed to use it. The rest is the training's.
+#[derive(Clone, Debug, Deserialize)]
+struct FolderConfig {
+    #[serde(default)]
+    model: ModelConfig,
+    #[serde(default)]
+    search: SearchConfig,
+}
+
+/// A model from a folder, ready to use.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its source's tokenizer.
+    pub source: Tokenizer,
+    /// Its target's tokenizer.
+    pub target: Tokenizer,
+    /// The model.
+    pub model: Seq2Seq,
+    /// Its weights.
+    pub params: Params,
+    /// How it is made.
+    pub config: ModelConfig,
+    /// How its folder says to search.
+    pub search: SearchConfig,
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    /// No folder, or no file in it.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A config that cannot be read.
+    #[error("{}: {message}", path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        message: String,
+    },
+    /// A config that makes no model.
+    #[error("{}: {source}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: ConfigError,
+    },
+    /// A tokenizer that cannot be read.
+    #[error(transparent)]
+    Tokenizer(#[from] DataError),
+    /// Weights of another model, or no weights.
+    #[error("{}: {source}", path.display())]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: WeightsError,
+    },
+}
+
+impl FolderError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            FolderError::Io { .. } => {
+                "a model folder is what `couplet train` writes; check the path".to_owned()
+            }
+            FolderError::Config { .. } => "use the config.toml that `couplet train` wrote".to_owned(),
+            FolderError::Model { source, .. } => source.hint(),
+            FolderError::Tokenizer(error) => return error.hint(),
+            FolderError::Weights { source: WeightsError::Damaged(_), .. } => {
+                "copy the file again, or train the model again".to_owned()
+            }
+            FolderError::Weights { .. } => {
+                "config.toml, the tokenizers and model.safetensors must come from the same training"
+                    .to_owned()
+            }
+        })
+    }
+}
+
+impl Loaded {
+    /// Reads a model folder.
+    pub fn open(folder: &Folder, device: &Device) -> Result<Loaded, FolderError> {
+        let path = folder.config();
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| FolderError::Io { path: path.clone(), source })?;
+        let FolderConfig { model: config, search } = toml::from_str(&text).map_err(|error| {
+            FolderError::Config { path: path.clone(), message: error.message().to_owned() }
+        })?;
+        let source = Tokenizer::load(folder.source_tokenizer())?;
+        let target = Tokenizer::load(folder.target_tokenizer())?;
+        let mut params = Params::new(device, 0);
+        let (sources, targets) = (source.vocabulary_size(), target.vocabulary_size());
+        let model = Seq2Seq::new(&mut params, &config, sources, targets)
+            .map_err(|source| FolderError::Model { path, source })?;
+        let path = folder.weights();
+        let bytes = std::fs::read(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+        weights::read(&mut params, &bytes).map_err(|source| FolderError::Weights { path, source })?;
+        Ok(Loaded { source, target, model, params, config, search })
+    }
+}

@@ -1,0 +1,30 @@
+//! All that a search knows of a model.
+
+/// A model that writes token by token.
+pub trait Model {
+    /// Where it stands, a row for each hypothesis.
+    type State;
+
+    /// Before the first token, a row for each source.
+    fn start(&self, sources: &[&[u32]]) -> Self::State;
+
+    /// The next step, for the token that each row wrote last.
+    fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State>;
+
+    /// Row `rows[i]` as row `i`.
+    fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State;
+
+    /// The token that begins an output, and the one that ends it.
+    fn ends(&self) -> (u32, u32);
+}
+
+/// What a step gives for each row.
+#[derive(Clone, Debug)]
+pub struct Step<S> {
+    /// Where the model stands now.
+    pub state: S,
+    /// The probability of each token, row after row.
+    pub probabilities: Vec<f32>,
+    /// How much each row looked at each place of its source, row after row.
+    pub attention: Vec<f32>,
+}

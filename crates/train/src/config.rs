@@ -1,0 +1,351 @@
+//! A whole run, as a user writes it: one TOML file.
+
+use couplet_data::TokenizerConfig;
+use couplet_nn::{ConfigError, ModelConfig};
+use couplet_search::SearchConfig;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A config file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// What the model is for.
+    pub task: Task,
+    /// `[data]`
+    pub data: DataConfig,
+    /// `[model]`
+    #[serde(default)]
+    pub model: ModelConfig,
+    /// `[train]`
+    #[serde(default)]
+    pub train: TrainConfig,
+    /// `[search]`
+    #[serde(default)]
+    pub search: SearchConfig,
+}
+
+/// What a model is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// Text to text.
+    Translate,
+}
+
+/// The table `[data]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataConfig {
+    /// What the model learns from.
+    pub train: Files,
+    /// What it is checked with.
+    pub valid: Files,
+    /// Training pairs with more tokens than this on a side are left out.
+    #[serde(default = "longest_pair")]
+    pub max_tokens: usize,
+    /// `[data.source]`: how sources become tokens
+    #[serde(default)]
+    pub source: TokenizerConfig,
+    /// `[data.target]`: how targets become tokens
+    #[serde(default)]
+    pub target: TokenizerConfig,
+}
+
+fn longest_pair() -> usize {
+    128
+}
+
+/// Where pairs come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a TSV file \"pairs.tsv\", or two parallel files [\"source\", \"target\"]")]
+pub enum Files {
+    /// One file of two columns.
+    Tsv(PathBuf),
+    /// Line n of one file belongs to line n of the other.
+    Parallel([PathBuf; 2]),
+}
+
+impl Files {
+    /// The files, seen from a folder.
+    pub fn relative_to(&self, folder: &Path) -> Files {
+        match self {
+            Files::Tsv(path) => Files::Tsv(folder.join(path)),
+            Files::Parallel(paths) => Files::Parallel(paths.each_ref().map(|path| folder.join(path))),
+        }
+    }
+}
+
+/// The table `[train]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// How often to go through the training data.
+    pub epochs: u64,
+    /// The most updates, whatever the epochs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// The most minutes, whatever the epochs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<f64>,
+    /// Tokens of both sides in a batch.
+    pub batch_tokens: usize,
+    /// Adam's rate.
+    pub rate: f32,
+    /// How the rate goes on.
+    pub schedule: Schedule,
+    /// Updates in which the rate rises from zero.
+    pub warmup: u64,
+    /// The largest norm of all gradients together.
+    pub clip: f32,
+    /// The share of a target that is spread over all tokens.
+    pub label_smoothing: f32,
+    /// Updates between validations.
+    pub validate_every: u64,
+    /// Stop after so many validations without a better loss; 0 for never.
+    pub patience: u32,
+    /// What all random numbers follow from.
+    pub seed: u64,
+}
+
+/// How the learning rate goes on after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// It stays.
+    #[default]
+    Constant,
+    /// `rate · √(warm-up / update)`
+    InverseSqrt,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        TrainConfig {
+            epochs: 10,
+            steps: None,
+            minutes: None,
+            batch_tokens: 4096,
+            rate: 1e-3,
+            schedule: Schedule::default(),
+            warmup: 0,
+            clip: 1.0,
+            label_smoothing: 0.1,
+            validate_every: 200,
+            patience: 5,
+            seed: 1,
+        }
+    }
+}
+
+impl TrainConfig {
+    /// The rate of an update, the first being 1.
+    pub fn rate_at(&self, update: u64) -> f32 {
+        if update < self.warmup {
+            return self.rate * update as f32 / self.warmup as f32;
+        }
+        match self.schedule {
+            Schedule::Constant => self.rate,
+            Schedule::InverseSqrt => self.rate * (self.warmup.max(1) as f32 / update as f32).sqrt(),
+        }
+    }
+}
+
+/// A config that cannot be used.
+#[derive(Debug, Error)]
+pub enum ConfigFileError {
+    /// No file, or one that cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A mistake at a place.
+    #[error("{place}: {message}")]
+    Wrong {
+        /// File and line, or the option that gave the key.
+        place: String,
+        /// What is wrong.
+        message: String,
+        /// What is possible.
+        hint: Option<String>,
+    },
+    /// A model that cannot be.
+    #[error("{place}: {source}")]
+    Model {
+        /// The file.
+        place: String,
+        /// What is wrong.
+        source: ConfigError,
+    },
+}
+
+impl ConfigFileError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ConfigFileError::Io { .. } => {
+                Some("`couplet new DIR --task translate` writes one to start from".to_owned())
+            }
+            ConfigFileError::Wrong { hint, .. } => hint.clone(),
+            ConfigFileError::Model { source, .. } => Some(source.hint()),
+        }
+    }
+
+    /// serde says "unknown field `a`, expected one of `b`, `c`": what is wrong, and what is possible.
+    fn wrong(place: String, said: &str) -> Self {
+        let said = said.trim().replace('`', "\"");
+        let (message, hint) = match said.split_once(", expected ") {
+            Some((message, possible)) => (message.to_owned(), Some(possible.to_owned())),
+            None => (said, None),
+        };
+        ConfigFileError::Wrong { place, message, hint }
+    }
+}
+
+impl Config {
+    /// Reads a config file, with `key=value` overrides of any of its keys.
+    pub fn read(path: &Path, overrides: &[String]) -> Result<Config, ConfigFileError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigFileError::Io { path: path.to_owned(), source })?;
+        Config::parse(&text, &path.display().to_string(), overrides)
+    }
+
+    /// The same from a text; `name` is what errors call it.
+    pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config, ConfigFileError> {
+        let at = |error: toml::de::Error| {
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+            let place = line.map_or(name.to_owned(), |line| format!("{name}:{line}"));
+            ConfigFileError::wrong(place, error.message())
+        };
+        let mut config: Config = if overrides.is_empty() {
+            toml::from_str(text).map_err(at)?
+        } else {
+            let mut table: toml::Table = toml::from_str(text).map_err(at)?;
+            for each in overrides {
+                set(&mut table, each)?;
+            }
+            // Where the file alone is wrong, its own line is the better place to name.
+            Config::deserialize(table).map_err(|error| match toml::from_str::<Config>(text) {
+                Err(in_file) => at(in_file),
+                Ok(_) => {
+                    ConfigFileError::wrong(format!("--set {}", overrides.join(" --set ")), error.message())
+                }
+            })?
+        };
+        config.model.check().map_err(|source| ConfigFileError::Model { place: name.to_owned(), source })?;
+        config.check(name)?;
+        config.search.beam = config.search.beam.max(1);
+        Ok(config)
+    }
+
+    fn check(&self, name: &str) -> Result<(), ConfigFileError> {
+        let wrong = |message: String, hint: &str| {
+            Err(ConfigFileError::Wrong { place: name.to_owned(), message, hint: Some(hint.to_owned()) })
+        };
+        let TrainConfig { rate, clip, label_smoothing, validate_every, .. } = self.train;
+        if !(rate > 0.0 && rate.is_finite()) {
+            return wrong(format!("train.rate = {rate}"), "a number above 0");
+        }
+        if clip <= 0.0 || clip.is_nan() {
+            return wrong(format!("train.clip = {clip}"), "a number above 0");
+        }
+        if !(0.0..1.0).contains(&label_smoothing) {
+            return wrong(format!("train.label_smoothing = {label_smoothing}"), "a share from 0 to below 1");
+        }
+        if validate_every == 0 {
+            return wrong("train.validate_every = 0".to_owned(), "at least 1");
+        }
+        Ok(())
+    }
+
+    /// As TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a config is a table of plain values")
+    }
+}
+
+/// Sets one key, given as `a.b.c=value`.
+fn set(table: &mut toml::Table, each: &str) -> Result<(), ConfigFileError> {
+    let wrong = |message: String| ConfigFileError::Wrong {
+        place: format!("--set {each}"),
+        message,
+        hint: Some("write key=value, for example --set model.encoder.layers=1".to_owned()),
+    };
+    let (path, value) = each.split_once('=').ok_or_else(|| wrong("no = in it".to_owned()))?;
+    // A value that is not TOML is a text without its quotation marks.
+    let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
+        .ok()
+        .and_then(|mut parsed| parsed.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    let mut keys: Vec<&str> = path.split('.').collect();
+    let last =
+        keys.pop().filter(|key| !key.is_empty()).ok_or_else(|| wrong("no key before the =".to_owned()))?;
+    let mut place = table;
+    for key in keys {
+        let entry = place.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        place = entry.as_table_mut().ok_or_else(|| wrong(format!("{key} is not a table")))?;
+    }
+    place.insert(last.to_owned(), value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "task = \"translate\"\n[data]\ntrain = [\"a.en\", \"a.de\"]\nvalid = \"b.tsv\"\n";
+
+    fn error(text: &str, overrides: &[&str]) -> (String, String) {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let error = Config::parse(text, "c.toml", &overrides).unwrap_err();
+        (error.to_string(), error.hint().unwrap_or_default())
+    }
+
+    #[test]
+    fn little_is_enough() {
+        let config = Config::parse(SMALL, "c.toml", &[]).unwrap();
+        assert_eq!(config.data.valid, Files::Tsv("b.tsv".into()));
+        assert_eq!(config.train, TrainConfig::default());
+        assert_eq!(Config::parse(&config.to_toml(), "again", &[]).unwrap(), config);
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line_and_the_possible_ones() {
+        let (message, hint) = error(&format!("{SMALL}[model.encoder]\nlayrs = 2\n"), &[]);
+        assert_eq!(message, "c.toml:6: unknown field \"layrs\"");
+        assert_eq!(
+            hint,
+            "one of \"kind\", \"bidirectional\", \"layers\", \"hidden\", \"embedding\", \"dropout\""
+        );
+    }
+
+    #[test]
+    fn a_wrong_type_is_named_with_its_line() {
+        let (message, hint) = error(&format!("{SMALL}[train]\nepochs = \"ten\"\n"), &[]);
+        assert_eq!((message.as_str(), hint.as_str()), ("c.toml:6: invalid type: string \"ten\"", "u64"));
+    }
+
+    #[test]
+    fn any_key_can_be_set() {
+        let overrides = ["model.encoder.layers=1", "data.valid=c.tsv", "train.rate=0.5"].map(str::to_owned);
+        let config = Config::parse(SMALL, "c.toml", &overrides).unwrap();
+        assert_eq!((config.model.encoder.layers, config.train.rate), (1, 0.5));
+        assert_eq!(config.data.valid, Files::Tsv("c.tsv".into()));
+        let (message, _) = error(SMALL, &["model.encoder.layers=two"]);
+        assert_eq!(message, "--set model.encoder.layers=two: invalid type: string \"two\"");
+        assert_eq!(error(SMALL, &["rate"]).0, "--set rate: no = in it");
+    }
+
+    /// With a warm-up of 4 and a rate of 1: 1/4, 1/2, 3/4, 1, then √(4/5), and √(4/16) = 1/2.
+    #[test]
+    fn rates_by_hand() {
+        let config =
+            TrainConfig { rate: 1.0, warmup: 4, schedule: Schedule::InverseSqrt, ..TrainConfig::default() };
+        let rates = [1, 2, 3, 4, 5, 16].map(|update| config.rate_at(update));
+        assert_eq!(rates, [0.25, 0.5, 0.75, 1.0, 0.8f32.sqrt(), 0.5]);
+    }
+}

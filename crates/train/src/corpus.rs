@@ -1,0 +1,90 @@
+//! From text files to ids.
+
+use crate::config::{DataConfig, Files};
+use couplet_data::{DataError, Empty, Pair, Tokenizer, read_parallel, read_tsv};
+
+/// Pairs as ids, without special tokens.
+#[derive(Clone, Debug, Default)]
+pub struct Examples {
+    sources: Vec<Vec<u32>>,
+    targets: Vec<Vec<u32>>,
+}
+
+/// All that a run needs of its data.
+#[derive(Debug)]
+pub struct Corpus {
+    /// The sources' tokenizer.
+    pub source: Tokenizer,
+    /// The targets' tokenizer.
+    pub target: Tokenizer,
+    /// What the model learns from.
+    pub train: Examples,
+    /// What it is checked with.
+    pub valid: Examples,
+    /// Training pairs that are too long to be used.
+    pub left_out: usize,
+}
+
+/// Reads pairs in which nothing may be empty.
+pub fn read(files: &Files) -> Result<Vec<Pair>, DataError> {
+    match files {
+        Files::Tsv(path) => read_tsv(path, Empty::Refuse),
+        Files::Parallel([source, target]) => read_parallel(source, target, Empty::Refuse),
+    }
+}
+
+impl Corpus {
+    /// Trains tokenizers on the training pairs and turns all pairs into ids.
+    pub fn new(config: &DataConfig, train: &[Pair], valid: &[Pair]) -> Result<Corpus, DataError> {
+        let source = Tokenizer::train(&config.source, train.iter().map(|pair| &pair.source))?;
+        let target = Tokenizer::train(&config.target, train.iter().map(|pair| &pair.target))?;
+        let all = Examples::new(train, &source, &target);
+        let (train, left_out) = all.up_to(config.max_tokens);
+        let valid = Examples::new(valid, &source, &target);
+        Ok(Corpus { source, target, train, valid, left_out })
+    }
+}
+
+impl Examples {
+    /// Turns pairs into ids.
+    pub fn new(pairs: &[Pair], source: &Tokenizer, target: &Tokenizer) -> Examples {
+        Examples {
+            sources: pairs.iter().map(|pair| source.encode(&pair.source)).collect(),
+            targets: pairs.iter().map(|pair| target.encode(&pair.target)).collect(),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// The ids of one.
+    pub fn get(&self, example: u32) -> (&[u32], &[u32]) {
+        (&self.sources[example as usize], &self.targets[example as usize])
+    }
+
+    /// What each costs a batch: the source's tokens, and the target's with its end.
+    pub fn lengths(&self) -> Vec<(usize, usize)> {
+        self.sources
+            .iter()
+            .zip(&self.targets)
+            .map(|(source, target)| (source.len(), target.len() + 1))
+            .collect()
+    }
+
+    /// Those that have at most so many tokens on each side, and how many have not.
+    fn up_to(self, most: usize) -> (Examples, usize) {
+        let before = self.len();
+        let fits = |(source, target): &(Vec<u32>, Vec<u32>)| source.len() <= most && target.len() <= most;
+        let (sources, targets): (Vec<_>, Vec<_>) =
+            self.sources.into_iter().zip(self.targets).filter(fits).unzip();
+        let left_out = before - sources.len();
+        (Examples { sources, targets }, left_out)
+    }
+}

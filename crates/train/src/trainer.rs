@@ -1,0 +1,327 @@
+//! The training loop.
+
+use crate::config::Config;
+use crate::corpus::Corpus;
+use crate::event::{Event, Reason};
+use crate::files::write_whole;
+use crate::validate::{batch, mean_loss};
+use couplet_data::{Batches, DataError, Position};
+use couplet_nn::weights::{self, WeightsError};
+use couplet_nn::{ConfigError, Pass, Seq2Seq, Training};
+use couplet_search::Folder;
+use couplet_tensor::optimiser::Adam;
+use couplet_tensor::{Device, Params, Tape};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use thiserror::Error;
+
+/// Updates between two [`Event::Step`]s.
+const REPORT_EVERY: u64 = 10;
+
+/// Why a run failed.
+#[derive(Debug, Error)]
+pub enum TrainError {
+    /// The data cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The model cannot be made.
+    #[error(transparent)]
+    Model(#[from] ConfigError),
+    /// Nothing is left to learn from.
+    #[error("no pair of the training data has at most {max_tokens} tokens on each side")]
+    NothingToLearn {
+        /// The limit.
+        max_tokens: usize,
+    },
+    /// The folder holds a model already.
+    #[error("{}: holds a model already", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file cannot be written.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The weights cannot be turned into a file.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// The loss is not a number any more.
+    #[error("the loss of update {update} is {loss}")]
+    Diverged {
+        /// Which update.
+        update: u64,
+        /// What it was.
+        loss: f32,
+    },
+}
+
+impl TrainError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            TrainError::Data(error) => return error.hint(),
+            TrainError::Model(error) => error.hint(),
+            TrainError::NothingToLearn { .. } => "raise data.max_tokens".to_owned(),
+            TrainError::Occupied { .. } => "choose another --out, or remove the folder".to_owned(),
+            TrainError::Write { .. } => {
+                "check that you may write there and that the disk has room; what was there before is unchanged".to_owned()
+            }
+            TrainError::Weights(_) => return None,
+            TrainError::Diverged { .. } => "lower train.rate, or raise train.warmup".to_owned(),
+        })
+    }
+}
+
+/// A run: its settings, its data, its model, and where the model goes.
+#[derive(Debug)]
+pub struct Trainer {
+    config: Config,
+    corpus: Corpus,
+    model: Seq2Seq,
+    params: Params,
+    /// None for a run that writes nothing.
+    folder: Option<Folder>,
+}
+
+/// A trained model.
+#[derive(Debug)]
+pub struct Trained {
+    /// The tokenizers, and the data it was trained on.
+    pub corpus: Corpus,
+    /// The model.
+    pub model: Seq2Seq,
+    /// Its last weights.
+    pub params: Params,
+    /// The best loss on the validation set.
+    pub best_loss: f64,
+    /// How many updates were made.
+    pub updates: u64,
+}
+
+/// What changes while the run goes on.
+struct Progress<'a> {
+    start: Instant,
+    observer: &'a mut dyn FnMut(&Event),
+    log: Option<(PathBuf, File)>,
+    update: u64,
+    best_loss: f64,
+    without_improvement: u32,
+}
+
+impl Progress<'_> {
+    fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    fn say(&mut self, event: &Event) -> Result<(), TrainError> {
+        if let Some((path, file)) = &mut self.log {
+            let mut line = serde_json::to_string(event).expect("an event is plain values");
+            line.push('\n');
+            file.write_all(line.as_bytes()).map_err(write_error(path))?;
+        }
+        (self.observer)(event);
+        Ok(())
+    }
+}
+
+fn write_error(path: &Path) -> impl FnOnce(std::io::Error) -> TrainError {
+    let path = path.to_owned();
+    move |source| TrainError::Write { path, source }
+}
+
+/// Sums between two reports.
+#[derive(Default)]
+struct Recent {
+    loss: f64,
+    targets: usize,
+    tokens: usize,
+    seconds: f64,
+}
+
+impl Trainer {
+    /// Makes the model for a corpus, and the folder it goes to.
+    pub fn new(
+        config: Config,
+        corpus: Corpus,
+        device: &Device,
+        folder: Option<Folder>,
+    ) -> Result<Trainer, TrainError> {
+        if corpus.train.is_empty() {
+            return Err(TrainError::NothingToLearn { max_tokens: config.data.max_tokens });
+        }
+        let mut params = Params::new(device, config.train.seed);
+        let (sources, targets) = (corpus.source.vocabulary_size(), corpus.target.vocabulary_size());
+        let model = Seq2Seq::new(&mut params, &config.model, sources, targets)?;
+        let trainer = Trainer { config, corpus, model, params, folder };
+        trainer.prepare_folder()?;
+        Ok(trainer)
+    }
+
+    fn prepare_folder(&self) -> Result<(), TrainError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        if folder.weights().exists() {
+            return Err(TrainError::Occupied { path: folder.path().to_owned() });
+        }
+        let checkpoint = folder.last_checkpoint();
+        let checkpoints = checkpoint.parent().expect("a checkpoint lies in a folder");
+        fs::create_dir_all(checkpoints).map_err(write_error(checkpoints))?;
+        let files = [
+            (folder.config(), self.config.to_toml()),
+            (folder.source_tokenizer(), self.corpus.source.to_json()),
+            (folder.target_tokenizer(), self.corpus.target.to_json()),
+        ];
+        files
+            .iter()
+            .try_for_each(|(path, text)| write_whole(path, text.as_bytes()).map_err(write_error(path)))
+    }
+
+    /// Trains until the limits of the config, or until `stop` is set. `observer` sees every event.
+    pub fn run(mut self, observer: &mut dyn FnMut(&Event), stop: &AtomicBool) -> Result<Trained, TrainError> {
+        let train = self.config.train.clone();
+        let batches = Batches::new(&self.corpus.train.lengths(), train.batch_tokens, train.seed);
+        let per_epoch = batches.epoch(0).len() as u64;
+        let updates = train.steps.unwrap_or(u64::MAX).min(train.epochs.saturating_mul(per_epoch));
+        let log = match &self.folder {
+            Some(folder) => {
+                let path = folder.log();
+                let file = File::create(&path).map_err(write_error(&path))?;
+                Some((path, file))
+            }
+            None => None,
+        };
+        let mut progress = Progress {
+            start: Instant::now(),
+            observer,
+            log,
+            update: 0,
+            best_loss: f64::INFINITY,
+            without_improvement: 0,
+        };
+        progress.say(&Event::Start {
+            pairs: self.corpus.train.len(),
+            left_out: self.corpus.left_out,
+            vocabularies: [self.corpus.source.vocabulary_size(), self.corpus.target.vocabulary_size()],
+            parameters: self.params.count(),
+            updates,
+        })?;
+
+        let mut adam = Adam::clipped(train.clip);
+        let mut recent = Recent::default();
+        let mut reason = Reason::Done;
+        for stop_at in batches.starting_at(Position::default()) {
+            if progress.update >= updates {
+                break;
+            }
+            let norm = self.update(&stop_at.examples, &mut adam, &mut progress, &mut recent)?;
+            if progress.update.is_multiple_of(REPORT_EVERY) {
+                self.report(&mut progress, &mut recent, norm, per_epoch)?;
+            }
+            if progress.update.is_multiple_of(train.validate_every) {
+                self.validate(&mut progress)?;
+                recent = Recent::default();
+                if train.patience > 0 && progress.without_improvement >= train.patience {
+                    reason = Reason::Patience;
+                    break;
+                }
+            }
+            if stop.load(Ordering::Relaxed) {
+                reason = Reason::Stopped;
+                break;
+            }
+            if train.minutes.is_some_and(|minutes| progress.seconds() > minutes * 60.0) {
+                reason = Reason::Time;
+                break;
+            }
+        }
+        if !progress.update.is_multiple_of(train.validate_every) || progress.update == 0 {
+            self.validate(&mut progress)?;
+        }
+        let end = Event::End {
+            reason,
+            update: progress.update,
+            best_loss: progress.best_loss,
+            seconds: progress.seconds(),
+        };
+        progress.say(&end)?;
+        let (best_loss, updates) = (progress.best_loss, progress.update);
+        Ok(Trained { corpus: self.corpus, model: self.model, params: self.params, best_loss, updates })
+    }
+
+    /// Forward, backward, and new weights, for one batch. Returns the norm of the gradients.
+    fn update(
+        &mut self,
+        examples: &[u32],
+        adam: &mut Adam,
+        progress: &mut Progress<'_>,
+        recent: &mut Recent,
+    ) -> Result<f32, TrainError> {
+        let began = Instant::now();
+        let train = &self.config.train;
+        let batch = batch(&self.corpus.train, examples);
+        let tape = Tape::new();
+        let training = Training { tape: &tape, seed: train.seed, update: progress.update as u32 };
+        let loss =
+            self.model.loss(&Pass::training(&self.params, training), &batch, train.label_smoothing).mean;
+        let value = loss.value().item();
+        progress.update += 1;
+        if !value.is_finite() {
+            return Err(TrainError::Diverged { update: progress.update, loss: value });
+        }
+        tape.backward(&loss, &mut self.params);
+        let norm = adam.step(&mut self.params, train.rate_at(progress.update)).unwrap_or_default();
+        recent.loss += f64::from(value) * batch.targets() as f64;
+        recent.targets += batch.targets();
+        recent.tokens += batch.tokens();
+        recent.seconds += began.elapsed().as_secs_f64();
+        Ok(norm)
+    }
+
+    fn report(
+        &self,
+        progress: &mut Progress<'_>,
+        recent: &mut Recent,
+        norm: f32,
+        per_epoch: u64,
+    ) -> Result<(), TrainError> {
+        let Recent { loss, targets, tokens, seconds } = std::mem::take(recent);
+        let event = Event::Step {
+            update: progress.update,
+            epoch: progress.update as f64 / per_epoch as f64,
+            loss: loss / targets.max(1) as f64,
+            rate: self.config.train.rate_at(progress.update),
+            norm,
+            tokens_per_second: tokens as f64 / seconds.max(1e-9),
+            seconds: progress.seconds(),
+        };
+        progress.say(&event)
+    }
+
+    /// Checks the model, and saves it: as the best one if it is, and as the last one.
+    fn validate(&self, progress: &mut Progress<'_>) -> Result<(), TrainError> {
+        let loss = mean_loss(&self.model, &self.params, &self.corpus.valid, self.config.train.batch_tokens);
+        let best = loss < progress.best_loss;
+        if best {
+            (progress.best_loss, progress.without_improvement) = (loss, 0);
+        } else {
+            progress.without_improvement += 1;
+        }
+        if let Some(folder) = &self.folder {
+            let bytes = weights::to_bytes(&self.params)?;
+            let paths = [Some(folder.last_checkpoint()), best.then(|| folder.weights())];
+            paths
+                .iter()
+                .flatten()
+                .try_for_each(|path| write_whole(path, &bytes).map_err(write_error(path)))?;
+        }
+        let (update, perplexity, seconds) = (progress.update, loss.exp(), progress.seconds());
+        progress.say(&Event::Validation { update, loss, perplexity, best, seconds })
+    }
+}
