@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
+mod corpus;
 #[path = "../../../crates/tensor/examples/encoder_decoder/model.rs"]
 mod model;
 mod ours;
@@ -33,6 +34,24 @@ enum Command {
         #[arg(long)]
         dump: Option<PathBuf>,
     },
+    /// Our side alone on real batches: one line of JSON.
+    OursCorpus {
+        #[command(flatten)]
+        corpus: corpus::Arguments,
+        /// Write the first weights and the batches here, for the other side.
+        #[arg(long)]
+        dump: Option<PathBuf>,
+    },
+    /// Both sides in turn on real batches: tokens a second, memory, and the validation loss after them.
+    CompareCorpus {
+        #[command(flatten)]
+        corpus: corpus::Arguments,
+        #[arg(long, default_value_t = 1)]
+        rounds: usize,
+        /// A Python that has torch, numpy and safetensors.
+        #[arg(long, default_value = "python3")]
+        python: PathBuf,
+    },
     /// Both sides in turn, several times; prints a table with the ratio.
     Compare {
         #[arg(required = true)]
@@ -55,6 +74,11 @@ fn main() -> Result<()> {
             println!("{}", ours::measure(workload, steps, threads, dump.as_deref())?);
             Ok(())
         }
+        Command::OursCorpus { corpus, dump } => {
+            println!("{}", corpus::measure(&corpus, dump.as_deref())?);
+            Ok(())
+        }
+        Command::CompareCorpus { corpus, rounds, python } => peer::compare_corpus(&corpus, rounds, &python),
         Command::Compare { workloads, rounds, steps, threads, python } => {
             let settings = peer::Settings { rounds, steps, threads, python };
             workloads.into_iter().try_for_each(|workload| peer::compare(workload, &settings))

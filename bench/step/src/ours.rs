@@ -47,33 +47,42 @@ pub(crate) fn median(times: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-fn peak_megabytes() -> Result<f64> {
+pub(crate) fn peak_megabytes() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status").context("peak memory is read from /proc")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM in /proc")?;
     let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kilobytes / 1024.0)
 }
 
-/// Type, shape and bytes of a tensor.
-type Contents = (Dtype, Vec<usize>, Vec<u8>);
-
 /// The weights under their names, and the tokens as `source` and `target`.
 fn write(workload: Workload, params: &Params, path: &Path) -> Result<()> {
     let (sources, targets): (Vec<_>, Vec<_>) = workload.pairs().into_iter().unzip();
-    let tokens = |side: &[Vec<u32>]| -> Contents {
-        let bytes = side.concat().into_iter().flat_map(|token| i64::from(token).to_le_bytes()).collect();
-        (Dtype::I64, vec![side.len(), side[0].len()], bytes)
-    };
     let weights = params.iter().map(|param| {
         let tensor = params.tensor(param);
-        let bytes = tensor.to_vec().into_iter().flat_map(f32::to_le_bytes).collect();
-        (params.name(param).to_owned(), (Dtype::F32, vec![tensor.rows(), tensor.columns()], bytes))
+        (params.name(param).to_owned(), floats(&[tensor.rows(), tensor.columns()], &tensor.to_vec()))
     });
     let sides = [("source".to_owned(), tokens(&sources)), ("target".to_owned(), tokens(&targets))];
-    let all: Vec<(String, Contents)> = weights.chain(sides).collect();
-    let views = all.iter().map(|(name, (dtype, shape, bytes))| {
-        Ok((name.clone(), TensorView::new(*dtype, shape.clone(), bytes)?))
-    });
-    let views: Vec<(String, TensorView<'_>)> = views.collect::<Result<_>>()?;
+    save(path, &weights.chain(sides).collect::<Vec<_>>())
+}
+
+/// Type, shape and bytes of a tensor.
+pub(crate) type Contents = (Dtype, Vec<usize>, Vec<u8>);
+
+pub(crate) fn floats(shape: &[usize], numbers: &[f32]) -> Contents {
+    (Dtype::F32, shape.to_vec(), numbers.iter().copied().flat_map(f32::to_le_bytes).collect())
+}
+
+/// Sequences of one length.
+pub(crate) fn tokens(sequences: &[Vec<u32>]) -> Contents {
+    let bytes = sequences.concat().into_iter().flat_map(|token| i64::from(token).to_le_bytes()).collect();
+    (Dtype::I64, vec![sequences.len(), sequences.first().map_or(0, Vec::len)], bytes)
+}
+
+/// Writes a safetensors file.
+pub(crate) fn save(path: &Path, tensors: &[(String, Contents)]) -> Result<()> {
+    let mut views = Vec::new();
+    for (name, (dtype, shape, bytes)) in tensors {
+        views.push((name, TensorView::new(*dtype, shape.clone(), bytes)?));
+    }
     safetensors::serialize_to_file(views, None, path).with_context(|| format!("writing {}", path.display()))
 }

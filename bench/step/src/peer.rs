@@ -1,5 +1,6 @@
 //! Both sides in turn.
 
+use crate::corpus;
 use crate::ours::median;
 use crate::workload::{BATCH, LENGTH, Workload};
 use anyhow::{Context, Result, ensure};
@@ -45,9 +46,6 @@ pub(crate) fn compare(workload: Workload, settings: &Settings) -> Result<()> {
         (of_ours - of_theirs).abs() <= SAME_LOSS * of_theirs,
         "the first losses differ: ours {of_ours}, PyTorch's {of_theirs}"
     );
-    let middle = |runs: &[Value], key| -> Result<f64> {
-        Ok(median(&runs.iter().map(|run| number(run, key)).collect::<Result<Vec<f64>>>()?))
-    };
     let (ms, peer_ms) = (middle(&ours, "ms")?, middle(&theirs, "ms")?);
     let (mb, peer_mb) = (middle(&ours, "peak_mb")?, middle(&theirs, "peak_mb")?);
     println!(
@@ -62,6 +60,42 @@ pub(crate) fn compare(workload: Workload, settings: &Settings) -> Result<()> {
     println!("  peak memory  {mb:.0} MB   PyTorch {peer_mb:.0} MB   × {:.2}", mb / peer_mb);
     println!("  each round   {}", rounds(&ours, &theirs)?);
     Ok(())
+}
+
+/// The same for real batches: how many tokens a second, and whether both have learnt the same.
+pub(crate) fn compare_corpus(corpus: &corpus::Arguments, rounds: usize, python: &Path) -> Result<()> {
+    let dump = std::env::temp_dir().join(format!("bench-corpus-{}.safetensors", std::process::id()));
+    let twin = Path::new(env!("CARGO_MANIFEST_DIR")).join("twin.py");
+    let (batches, threads) = (corpus.batches.to_string(), corpus.threads.to_string());
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("ours-corpus").arg(&corpus.config).args(["--batches", &batches, "--threads", &threads]);
+        for set in &corpus.set {
+            command.args(["--set", set]);
+        }
+        ours.push(run(command.arg("--dump").arg(&dump))?);
+        let mut command = Command::new(python);
+        theirs.push(run(command.arg(&twin).arg(&dump).args(["--threads", &threads]))?);
+    }
+    std::fs::remove_file(&dump).with_context(|| format!("removing {}", dump.display()))?;
+    let figure = |key| Ok::<_, anyhow::Error>((middle(&ours, key)?, middle(&theirs, key)?));
+    let (speed, peer_speed) = figure("tokens_per_second")?;
+    let (mb, peer_mb) = figure("peak_mb")?;
+    let (loss, peer_loss) = figure("valid_loss")?;
+    println!("{}: {batches} batches, {threads} threads, {rounds} rounds, medians", corpus.config.display());
+    println!("  tokens a second  {speed:.0}   PyTorch {peer_speed:.0}   speed × {:.2}", speed / peer_speed);
+    println!("  peak memory      {mb:.0} MB   PyTorch {peer_mb:.0} MB   × {:.2}", mb / peer_mb);
+    println!(
+        "  validation loss  {loss:.4}   PyTorch {peer_loss:.4}   {:+.2} %",
+        (loss / peer_loss - 1.0) * 100.0
+    );
+    Ok(())
+}
+
+/// The median of a figure over all rounds.
+fn middle(runs: &[Value], key: &str) -> Result<f64> {
+    Ok(median(&runs.iter().map(|run| number(run, key)).collect::<Result<Vec<f64>>>()?))
 }
 
 /// The ratio of each round, to see how much it moves.

@@ -55,6 +55,7 @@
 mod batches;
 pub mod demo;
 mod error;
+mod files;
 mod lines;
 mod pairs;
 pub mod random;
@@ -62,6 +63,7 @@ mod tokenizer;
 
 pub use batches::{Batches, Position, Stop, in_order};
 pub use error::DataError;
+pub use files::{WholeFile, write_whole};
 pub use lines::Lines;
 pub use pairs::{Empty, Pair, read_parallel, read_tsv};
 pub use tokenizer::{END, PAD, SPECIAL, START, Tokenizer, TokenizerConfig, TokenizerKind, UNK};

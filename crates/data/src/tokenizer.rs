@@ -20,13 +20,13 @@ mod huggingface;
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tokenizers::Tokenizer as Inner;
 
-use crate::DataError;
+use crate::{DataError, write_whole};
 
 /// The id that fills up shorter sequences; it never stands for text.
 pub const PAD: u32 = 0;
@@ -117,23 +117,11 @@ impl Tokenizer {
         Ok(Tokenizer::new(inner))
     }
 
-    /// Writes the tokenizer to a file in Hugging Face's format. It appears as a whole or not at all: the text is written
-    /// to a file beside it, which then takes its name.
+    /// Writes the tokenizer to a file in Hugging Face's format, as a whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), DataError> {
         let path = path.as_ref();
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".partial");
-        let write = || {
-            let mut file = fs::File::create(&beside)?;
-            file.write_all(self.to_json().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&beside, path)
-        };
-        write().map_err(|source| {
-            // What is left of the file is of no use; that it is gone is not worth a second error.
-            let _ = fs::remove_file(&beside);
-            DataError::Unwritable { path: path.into(), source }
-        })
+        write_whole(path, self.to_json().as_bytes())
+            .map_err(|source| DataError::Unwritable { path: path.into(), source })
     }
 
     /// The tokenizer in Hugging Face's `tokenizer.json` format.

@@ -5,13 +5,13 @@
 //! 1. A [`Device`] has memory and something that computes: today the processor, with a pool of threads and the best
 //!    instructions that it has.
 //! 2. A [`Tensor`] is a matrix of `f32` on a device. Its memory comes from lists of free blocks by size, so that a training
-//!    step takes nothing from the system after the first one.
+//!    step takes no memory for tensors from the system after the first one.
 //! 3. Sequences of different lengths are *packed*, not padded: [`Rows`] says which row of a tensor is which step of which
 //!    sequence. No work is done for what is not there, and no mask can be forgotten.
-//! 4. The weights of a model lie in one flat store, [`Params`], under the names that PyTorch gives them.
+//! 4. The weights of a model lie in one flat store, [`Params`], by name.
 //! 5. An operation of [`ops`] takes [`Var`]s and returns them. Where one of them is on a [`Tape`], the operation leaves its
 //!    way back there; where none is, the same function keeps nothing: training and inference are the same code.
-//! 6. The large operations are a recurrent layer ([`ops::recurrent`]) and a decoder with attention ([`ops::scan`]). They own
+//! 6. The large operations are a recurrent layer ([`ops::recurrent()`]) and a decoder with attention ([`ops::scan`]). They own
 //!    the time loop, the products and the threads, and are generic over a [`cell`] and a [`score`]: pointwise mathematics
 //!    that is written once, over a [`lane`], for tests in `f64` as for vectors of the processor.
 //! 7. [`Tape::backward`] brings the gradients into the store, and an [`optimiser`] makes new weights of them.

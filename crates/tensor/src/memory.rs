@@ -4,7 +4,7 @@
 //! class and serves the next request of that class, so that after the first step nothing is taken from the system.
 
 use crate::device::Device;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 /// The blocks of a device's memory: free ones by size class, and what has been asked of the system.
 #[derive(Default)]
 pub struct Blocks {
-    free: Mutex<HashMap<usize, Vec<Vec<f32>>>>,
+    /// Free blocks by their length; no list is empty.
+    free: Mutex<BTreeMap<usize, Vec<Vec<f32>>>>,
     blocks: AtomicUsize,
     bytes: AtomicUsize,
     used: AtomicUsize,
@@ -50,15 +51,24 @@ impl Blocks {
 
     fn take(&self, length: usize) -> Vec<f32> {
         let class = size_class(length);
-        self.used.fetch_add(class * size_of::<f32>(), Ordering::Relaxed);
+        let block = self.reuse(class).unwrap_or_else(|| {
+            self.blocks.fetch_add(1, Ordering::Relaxed);
+            self.bytes.fetch_add(class * size_of::<f32>(), Ordering::Relaxed);
+            vec![0.0; class]
+        });
+        self.used.fetch_add(block.len() * size_of::<f32>(), Ordering::Relaxed);
+        block
+    }
+
+    /// A free block of the class, or of one that is a little larger: batches of real text are all of different sizes.
+    fn reuse(&self, class: usize) -> Option<Vec<f32>> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(block) = free.get_mut(&class).and_then(Vec::pop) {
-            return block;
+        let (&length, blocks) = free.range_mut(class..=class + class / 4).next()?;
+        let block = blocks.pop();
+        if blocks.is_empty() {
+            free.remove(&length);
         }
-        drop(free);
-        self.blocks.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(class * size_of::<f32>(), Ordering::Relaxed);
-        vec![0.0; class]
+        block
     }
 
     fn put_back(&self, block: Vec<f32>) {
@@ -68,7 +78,7 @@ impl Blocks {
     }
 }
 
-/// The length, rounded up so that at most an eighth is wasted and lengths that differ little share a class.
+/// The length, rounded up so that, from 64 numbers on, at most an eighth is wasted and lengths that differ little share a class.
 fn size_class(length: usize) -> usize {
     let length = length.max(64);
     let step = (length.next_power_of_two() / 16).max(1);

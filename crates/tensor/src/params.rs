@@ -100,9 +100,11 @@ impl Params {
 
     fn make_room(&mut self) {
         if self.weights.columns() < self.length {
-            let mut larger = Tensor::zeros(&self.device, 1, self.length.next_power_of_two());
+            let mut larger = Tensor::scratch(&self.device, 1, self.length.next_power_of_two());
             larger.data_mut()[..self.weights.columns()].copy_from_slice(self.weights.data());
             self.weights = larger;
+            // The smaller block would hardly be used again.
+            self.device.memory().release();
         }
     }
 
@@ -162,25 +164,31 @@ impl Params {
 
     /// Where to write a parameter's gradient, and whether to add to what is there.
     pub(crate) fn gradient_mut(&mut self, param: Param) -> (&mut [f32], Update) {
-        let (device, length) = (&self.device, self.weights.columns());
-        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length));
+        let (device, length) = (&self.device, self.length);
+        let gradients = self.gradients.get_or_insert_with(|| Tensor::scratch(device, 1, length));
         let entry = &mut self.entries[param.0];
         let update = if entry.begun { Update::Add } else { Update::Set };
         entry.begun = true;
         (&mut gradients.data_mut()[entry.span()], update)
     }
 
-    /// All weights and all gradients, for a pass over both.
-    pub(crate) fn weights_and_gradients(&mut self) -> (&mut [f32], &mut [f32]) {
-        let (device, length) = (&self.device, self.weights.columns());
-        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length)).data_mut();
+    /// All gradients; zeros where no backward pass has reached.
+    pub(crate) fn gradients(&mut self) -> &[f32] {
+        let (device, length) = (&self.device, self.length);
+        let gradients = self.gradients.get_or_insert_with(|| Tensor::scratch(device, 1, length)).data_mut();
         for entry in self.entries.iter_mut().filter(|entry| !entry.begun) {
             gradients[entry.span()].fill(0.0);
             entry.begun = true;
         }
+        gradients
+    }
+
+    /// All weights, to be changed, and all gradients.
+    pub(crate) fn weights_and_gradients(&mut self) -> (&mut [f32], &[f32]) {
+        self.gradients();
         self.forget_packs();
-        let gradients = self.gradients.as_mut().expect("made above").data_mut();
-        (&mut self.weights.data_mut()[..self.length], &mut gradients[..self.length])
+        let gradients = self.gradients.as_ref().expect("made above").data();
+        (&mut self.weights.data_mut()[..self.length], gradients)
     }
 
     /// Packed copies are of the weights as they were.

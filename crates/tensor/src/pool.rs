@@ -105,11 +105,11 @@ impl Pool {
     /// # Panics
     /// Where the job panics, or where it is called from inside a job.
     pub(crate) fn run(&self, workers: usize, job: impl Fn(&Worker) + Sync) {
+        assert!(!INSIDE.get(), "a job of the pool cannot start another one");
         let workers = workers.clamp(1, self.threads());
         if workers == 1 {
             return job(&Worker { index: 0, count: 1, state: None });
         }
-        assert!(!INSIDE.get(), "a job of the pool cannot start another one");
         let _entry = lock(&self.entry);
         let job: &(dyn Fn(&Worker) + Sync) = &job;
         // SAFETY: only the lifetime is forgotten; this function does not return while a worker may use the job.
@@ -213,8 +213,12 @@ impl State {
         INSIDE.set(false);
         if let Err(panic) = result {
             self.broken.store(true, Ordering::Release);
-            // The first panic is the reason; the others are threads that waited for the first one.
-            lock(&self.panic).get_or_insert(panic);
+            // The first panic is the reason; the others are threads that waited for it. Those are forgotten, not dropped: a
+            // payload that panics in turn would leave the pool while others still work.
+            match &mut *lock(&self.panic) {
+                reason @ None => *reason = Some(panic),
+                Some(_) => std::mem::forget(panic),
+            }
         }
     }
 }

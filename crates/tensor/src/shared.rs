@@ -108,7 +108,7 @@ impl<'a> Grid<'a> {
     /// Some columns of a row, to be written.
     ///
     /// # Safety
-    /// While they are in use, nobody else may use them.
+    /// While they are in use, nobody else may use them. The grid must not be one that was made for [reading](Grid::reading).
     #[inline(always)]
     pub(crate) unsafe fn row_mut(self, row: usize, columns: Range<usize>) -> &'a mut [f32] {
         let start = self.offset + row * self.stride;

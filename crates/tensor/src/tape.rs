@@ -7,15 +7,24 @@ use crate::tensor::Tensor;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A record of operations, from which gradients are computed.
 #[derive(Clone, Default)]
 pub struct Tape(Rc<RefCell<Record>>);
 
-#[derive(Default)]
 struct Record {
+    /// No other record has it: a variable of another tape, or from before the last backward pass, is told by it.
+    id: u64,
     steps: Vec<Back>,
     sources: Vec<Source>,
+}
+
+impl Default for Record {
+    fn default() -> Record {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Record { id: NEXT.fetch_add(1, Ordering::Relaxed), steps: Vec::new(), sources: Vec::new() }
+    }
 }
 
 /// The way back of one operation.
@@ -39,6 +48,7 @@ pub struct Var {
 struct Node {
     /// Weak, since the tape keeps variables: it goes when its owner lets it go.
     tape: Weak<RefCell<Record>>,
+    record: u64,
     index: usize,
 }
 
@@ -61,11 +71,12 @@ impl Tape {
     fn track(&self, value: Tensor, source: Source) -> Var {
         let mut record = self.0.borrow_mut();
         record.sources.push(source);
-        Var { value, node: Some(Node { tape: Rc::downgrade(&self.0), index: record.sources.len() - 1 }) }
+        let (tape, index) = (Rc::downgrade(&self.0), record.sources.len() - 1);
+        Var { value, node: Some(Node { tape, record: record.id, index }) }
     }
 
     /// Walks the tape back from `loss`, a single number, and adds the gradients of parameters to `params`.
-    /// The tape is empty afterwards; the gradients of its leaves are returned.
+    /// The tape is empty afterwards, and its variables are constants; the gradients of its leaves are returned.
     pub fn backward(&self, loss: &Var, params: &mut Params) -> Gradients<'static> {
         let one = Tensor::new(loss.value.device(), 1, 1, &[1.0]);
         assert_eq!(loss.value.shape(), (1, 1), "a loss is one number");
@@ -74,15 +85,19 @@ impl Tape {
 
     /// As [`Tape::backward`], from any values with gradients that are given.
     pub fn backward_from(&self, from: &[(&Var, Tensor)], params: &mut Params) -> Gradients<'static> {
-        let Record { steps, sources } = std::mem::take(&mut *self.0.borrow_mut());
-        let mut gradients = Gradients { slots: vec![None; sources.len()], sources, params: Some(params) };
+        let Record { id, steps, sources } = std::mem::take(&mut *self.0.borrow_mut());
+        let mut gradients =
+            Gradients { record: id, slots: vec![None; sources.len()], sources, params: Some(params) };
         for (var, gradient) in from {
+            // A constant has no way back; a variable of another tape is a mistake.
+            let other = var.node.is_some() && !gradients.wants(var);
+            assert!(!other, "the way back begins at a variable that is not on this tape");
             gradients.add(var, gradient.clone());
         }
         for step in steps.into_iter().rev() {
             step(&mut gradients);
         }
-        Gradients { slots: gradients.slots, sources: gradients.sources, params: None }
+        Gradients { params: None, ..gradients }
     }
 }
 
@@ -123,7 +138,8 @@ impl Var {
     }
 
     fn tape(&self) -> Option<Tape> {
-        self.node.as_ref()?.tape.upgrade().map(Tape)
+        let node = self.node.as_ref()?;
+        node.tape.upgrade().map(Tape).filter(|tape| tape.0.borrow().id == node.record)
     }
 }
 
@@ -204,6 +220,8 @@ pub(crate) fn any_tracked(inputs: &[&Var]) -> bool {
 
 /// The gradients of a backward pass.
 pub struct Gradients<'p> {
+    /// The record that they belong to.
+    record: u64,
     slots: Vec<Option<Tensor>>,
     sources: Vec<Source>,
     params: Option<&'p mut Params>,
@@ -218,32 +236,34 @@ impl fmt::Debug for Gradients<'_> {
 impl Gradients<'_> {
     /// The gradient of a leaf; `None` where nothing depends on it.
     pub fn of(&self, var: &Var) -> Option<&Tensor> {
-        self.slots[var.node.as_ref()?.index].as_ref()
+        self.slots[self.index(var)?].as_ref()
+    }
+
+    /// The place of a variable's gradient; none for one that is not of this record.
+    fn index(&self, var: &Var) -> Option<usize> {
+        var.node.as_ref().filter(|node| node.record == self.record).map(|node| node.index)
     }
 
     /// Whether anybody asks for the gradient of `var`.
     pub fn wants(&self, var: &Var) -> bool {
-        var.is_tracked()
+        self.index(var).is_some()
     }
 
     /// Adds to the gradient of `var`.
     pub fn add(&mut self, var: &Var, gradient: Tensor) {
         assert_eq!(var.shape(), gradient.shape(), "the gradient of a tensor has its shape");
-        let Some(node) = &var.node else { return };
-        match self.sources[node.index] {
-            Source::Value if self.slots[node.index].is_none() => self.slots[node.index] = Some(gradient),
-            _ => self.write(var, |sum, update| match update {
-                Update::Set => sum.copy_from_slice(gradient.data()),
-                Update::Add => sum.iter_mut().zip(gradient.data()).for_each(|(sum, x)| *sum += x),
-            }),
+        let Some(index) = self.index(var) else { return };
+        match self.sources[index] {
+            Source::Value if self.slots[index].is_none() => self.slots[index] = Some(gradient),
+            _ => self.write(var, |sum, update| update.apply(sum, gradient.data())),
         }
     }
 
     /// Lets `f` write the gradient of `var` in place: it sets all numbers, or adds to them, as it is told.
     /// Nothing happens where nobody asks for it.
     pub(crate) fn write(&mut self, var: &Var, f: impl FnOnce(&mut [f32], Update)) {
-        let Some(node) = &var.node else { return };
-        match (self.sources[node.index], &mut self.slots[node.index]) {
+        let Some(index) = self.index(var) else { return };
+        match (self.sources[index], &mut self.slots[index]) {
             (Source::Param(param), _) => {
                 let params = self.params.as_mut().expect("a backward pass is under way");
                 let (numbers, update) = params.gradient_mut(param);
@@ -255,5 +275,50 @@ impl Gradients<'_> {
                 f(slot.insert(Tensor::scratch(var.device(), rows, columns)).data_mut(), Update::Set);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::{add, multiply_elements};
+
+    fn leaf(tape: &Tape, number: f32) -> Var {
+        tape.leaf(Tensor::new(&Device::cpu_with(1, crate::Isa::Portable), 1, 1, &[number]))
+    }
+
+    /// `y = a·w` with `a` from a tape that is gone, as a state carried from one update to the next: dw = a.
+    #[test]
+    fn a_variable_of_another_tape_is_a_constant() {
+        let carried = leaf(&Tape::new(), 3.0);
+        let tape = Tape::new();
+        let w = leaf(&tape, 5.0);
+        let y = multiply_elements(&carried, &w);
+        let gradients = tape.backward(&y, &mut Params::new(y.device(), 0));
+        assert_eq!(gradients.of(&w).map(Tensor::item), Some(3.0));
+        assert!(gradients.of(&carried).is_none());
+    }
+
+    #[test]
+    fn after_the_way_back_variables_are_constants() {
+        let tape = Tape::new();
+        let old = leaf(&tape, 3.0);
+        let y = multiply_elements(&old, &old);
+        let mut params = Params::new(y.device(), 0);
+        assert_eq!(tape.backward(&y, &mut params).of(&old).map(Tensor::item), Some(6.0));
+        let new = leaf(&tape, 5.0);
+        let z = multiply_elements(&old, &new);
+        let gradients = tape.backward(&z, &mut params);
+        assert_eq!(gradients.of(&new).map(Tensor::item), Some(3.0));
+        assert!(gradients.of(&old).is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "not on this tape")]
+    fn a_loss_of_another_tape_is_refused() {
+        let (tape, other) = (Tape::new(), Tape::new());
+        let x = leaf(&other, 1.0);
+        let loss = add(&x, &x);
+        tape.backward(&loss, &mut Params::new(loss.device(), 0));
     }
 }

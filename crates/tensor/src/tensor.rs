@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::memory::Buffer;
 use crate::product::{Mat, Packed};
+use crate::shared::Grid;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -116,6 +117,17 @@ impl Tensor {
 
     pub(crate) fn mat(&self) -> Mat<'_> {
         Mat::new(self.data(), self.rows, self.columns)
+    }
+
+    /// The numbers for several workers to write, in rows.
+    pub(crate) fn grid_mut(&mut self) -> Grid<'_> {
+        let columns = self.columns;
+        Grid::over(self.data_mut(), columns)
+    }
+
+    /// The numbers for several workers to read, in rows.
+    pub(crate) fn grid(&self) -> Grid<'_> {
+        Grid::reading(self.data(), self.columns)
     }
 
     pub(crate) fn row(&self, i: usize) -> &[f32] {

@@ -9,13 +9,11 @@
 mod config;
 mod corpus;
 mod event;
-mod files;
 mod trainer;
 mod validate;
 
 pub use config::{Config, ConfigFileError, DataConfig, Files, Schedule, Task, TrainConfig};
 pub use corpus::{Corpus, Examples, read};
 pub use event::{Event, Reason};
-pub use files::write_whole;
 pub use trainer::{TrainError, Trained, Trainer};
 pub use validate::mean_loss;

@@ -3,9 +3,8 @@
 use crate::config::Config;
 use crate::corpus::Corpus;
 use crate::event::{Event, Reason};
-use crate::files::write_whole;
 use crate::validate::{batch, mean_loss};
-use couplet_data::{Batches, DataError, Position};
+use couplet_data::{Batches, DataError, Position, write_whole};
 use couplet_nn::weights::{self, WeightsError};
 use couplet_nn::{ConfigError, Pass, Seq2Seq, Training};
 use couplet_search::Folder;

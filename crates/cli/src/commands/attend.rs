@@ -1,7 +1,7 @@
 use crate::failure::{Failure, Outcome};
+use couplet_data::write_whole;
 use couplet_plot::{Colour, Heatmap};
 use couplet_search::{Folder, Loaded, Translation, Translator};
-use couplet_train::write_whole;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 

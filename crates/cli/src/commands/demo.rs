@@ -2,10 +2,10 @@ use super::attend::{WIDTH, colour, heatmap};
 use super::train::stop_on_interrupt;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use couplet_data::demo;
+use couplet_data::{demo, write_whole};
 use couplet_metrics::exact_match;
 use couplet_search::Translator;
-use couplet_train::{Config, Corpus, Trainer, write_whole};
+use couplet_train::{Config, Corpus, Trainer};
 use std::path::PathBuf;
 use std::time::Instant;
 

@@ -1,7 +1,6 @@
 use crate::failure::{Failure, Outcome};
 use clap::ValueEnum;
-use couplet_data::demo;
-use couplet_train::write_whole;
+use couplet_data::{Pair, demo, write_whole};
 use std::fs;
 use std::path::PathBuf;
 
@@ -41,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     fs::create_dir_all(folder).map_err(|error| Failure::io(folder, &error))?;
     let corpus = demo::corpus(1);
-    let side = |pairs: &[couplet_data::Pair], most: usize, pick: fn(&couplet_data::Pair) -> &str| -> String {
+    let side = |pairs: &[Pair], most: usize, pick: fn(&Pair) -> &str| -> String {
         pairs.iter().take(most).map(|pair| format!("{}\n", pick(pair))).collect()
     };
     let files = [

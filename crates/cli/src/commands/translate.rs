@@ -1,8 +1,7 @@
 use crate::failure::{Failure, Outcome};
-use couplet_data::Lines;
+use couplet_data::{Lines, WholeFile};
 use couplet_search::{Folder, LONGEST_SOURCE, Loaded, Translator};
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 /// Lines that are read before they are translated: enough to batch lines of like lengths.
@@ -63,33 +62,34 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     out.finish()
 }
 
-/// Where lines go. A file is complete or not there: it gets its name at the end.
-struct Output {
-    writer: BufWriter<Box<dyn Write>>,
-    /// The name of the file, and the one it has until then.
-    names: Option<(PathBuf, PathBuf)>,
+/// Where lines go.
+enum Output {
+    Stdout(BufWriter<Stdout>),
+    File(PathBuf, WholeFile),
 }
 
 impl Output {
     fn open(path: Option<&Path>) -> Result<Output, Failure> {
-        let Some(path) = path else {
-            return Ok(Output { writer: BufWriter::new(Box::new(io::stdout())), names: None });
-        };
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".partial");
-        let beside = PathBuf::from(beside);
-        let file = File::create(&beside).map_err(|error| Failure::io(&beside, &error))?;
-        Ok(Output { writer: BufWriter::new(Box::new(file)), names: Some((path.to_owned(), beside)) })
+        let Some(path) = path else { return Ok(Output::Stdout(BufWriter::new(io::stdout()))) };
+        let file = WholeFile::create(path).map_err(|error| Failure::io(path, &error))?;
+        Ok(Output::File(path.to_owned(), file))
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Output::Stdout(writer) => writer,
+            Output::File(_, file) => file,
+        }
     }
 
     /// Writes a line; false where nobody reads any more.
     fn line(&mut self, text: &str) -> Result<bool, Failure> {
-        let written = writeln!(self.writer, "{text}");
+        let written = writeln!(self.writer(), "{text}");
         self.check(written)
     }
 
     fn flush(&mut self) -> Result<bool, Failure> {
-        let flushed = self.writer.flush();
+        let flushed = self.writer().flush();
         self.check(flushed)
     }
 
@@ -97,18 +97,21 @@ impl Output {
         match result {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => {
-                let path = self.names.as_ref().map_or(Path::new("standard output"), |(path, _)| path);
-                Err(Failure::io(path, &error))
-            }
+            Err(error) => Err(Failure::io(self.name(), &error)),
         }
     }
 
-    fn finish(mut self) -> Outcome {
-        self.flush()?;
-        if let Some((path, beside)) = &self.names {
-            std::fs::rename(beside, path).map_err(|error| Failure::io(path, &error))?;
+    fn name(&self) -> &Path {
+        match self {
+            Output::Stdout(_) => Path::new("standard output"),
+            Output::File(path, _) => path,
         }
-        Ok(())
+    }
+
+    fn finish(self) -> Outcome {
+        match self {
+            Output::Stdout(_) => Ok(()),
+            Output::File(path, file) => file.finish().map_err(|error| Failure::io(&path, &error)),
+        }
     }
 }

@@ -4,4 +4,5 @@ mod bad_data;
 mod bad_model;
 mod help;
 mod path;
+mod readme;
 mod support;

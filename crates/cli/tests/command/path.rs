@@ -1,6 +1,6 @@
 //! The whole path: new, train, translate, evaluate, attend, inspect.
 
-use crate::support::{couplet, couplet_reading, new_project, tiny_model, train_tiny};
+use crate::support::{TINY, command, couplet, couplet_reading, new_project, tiny_model, train_tiny};
 use std::fs;
 
 #[test]
@@ -112,4 +112,31 @@ fn parameters_can_be_counted_by_hand() {
     };
     assert_eq!(parts("encoder", &["", "_reverse"]), 1088);
     assert_eq!(parts("decoder", &[""]), 2624);
+}
+
+/// Ctrl-C during a long training: it saves, says so, and ends well.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_training_is_saved() {
+    use std::io::{BufRead, BufReader};
+    let folder = new_project();
+    let mut long = [&["train", "project/config.toml", "--out", "model"], &TINY[..]].concat();
+    long.extend([
+        "--set",
+        "train.steps=1000000",
+        "--set",
+        "train.epochs=1000000",
+        "--set",
+        "train.patience=0",
+    ]);
+    let mut child = command(folder.path(), &long).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    lines.find(|line| line.contains("validation loss")).expect("it trains");
+    let interrupted =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let rest: Vec<String> = lines.collect();
+    assert!(rest.iter().any(|line| line.starts_with("stopped, the model is saved after ")), "{rest:?}");
+    assert!(child.wait().unwrap().success());
+    couplet(folder.path(), &["inspect", "model"]).ok();
 }

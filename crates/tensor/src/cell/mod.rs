@@ -1,7 +1,7 @@
 //! Recurrent cells: what one unit does with its gates.
 //!
 //! A cell is pointwise mathematics only, written over [`Lane`]: the matrix products, the time loop and the threads belong to
-//! the operations that drive it ([`crate::ops::recurrent`], [`crate::ops::scan`]). A new cell is one file like
+//! the operations that drive it ([`crate::ops::recurrent()`], [`crate::ops::scan`]). A new cell is one file like
 //! [`lstm`](Lstm)'s.
 
 mod gru;
@@ -45,6 +45,7 @@ pub trait Cell: Copy + Send + Sync + 'static {
 
 /// How many slots a cell has.
 pub const fn slots<C: Cell>() -> usize {
+    const { assert!(C::GATES + C::APART <= MAX_SLOTS && C::PARTS <= MAX_PARTS && C::APART <= C::GATES) };
     C::GATES + C::APART
 }
 

@@ -1,7 +1,7 @@
 //! Numbers that pointwise mathematics is written over.
 //!
-//! A cell or a score is written once, over [`Lane`]. With `f32` it is the reference, with `f64` it can be
-//! differentiated numerically, with a [`Vector`] it handles eight units at a time on the CPU.
+//! A cell or a score is written once, over [`Lane`]. With `f64` it is the reference and can be differentiated numerically,
+//! with a [`Vector`] it handles eight units at a time on the CPU.
 
 mod avx2;
 mod portable;

@@ -1,6 +1,7 @@
 //! Eight lanes at a time, and the choice of instructions at run time.
 
-use super::{Lane, Portable, avx2::Avx2};
+use super::avx2::{self, Avx2};
+use super::{Lane, Portable};
 use std::sync::OnceLock;
 
 /// How many numbers a [`Vector`] holds, on every machine: so that sums are formed in the same order everywhere.
@@ -123,5 +124,3 @@ impl Isa {
         }
     }
 }
-
-use super::avx2;

@@ -42,16 +42,12 @@ pub(crate) fn dot<V: Vector>(a: &[f32], b: &[f32]) -> f32 {
 pub(crate) fn weighted_rows<'a, V: Vector>(
     out: &mut [f32],
     terms: &(impl Iterator<Item = (f32, &'a [f32])> + Clone),
-    add: bool,
 ) {
     const WIDE: usize = 4;
     let mut blocks = out.chunks_exact_mut(WIDE * LANES);
     let mut start = 0;
     for out in &mut blocks {
         let mut sums = [V::lit(0.0); WIDE];
-        if add {
-            sums = std::array::from_fn(|i| V::load(&out[i * LANES..]));
-        }
         for (weight, row) in terms.clone() {
             let (weight, row) = (V::lit(weight), &row[start..start + WIDE * LANES]);
             for (i, sum) in sums.iter_mut().enumerate() {
@@ -64,7 +60,7 @@ pub(crate) fn weighted_rows<'a, V: Vector>(
         start += WIDE * LANES;
     }
     for out in blocks.into_remainder().chunks_mut(LANES) {
-        let mut sum = if add { V::load(out) } else { V::lit(0.0) };
+        let mut sum = V::lit(0.0);
         for (weight, row) in terms.clone() {
             sum = V::lit(weight).mul_add(V::load(&row[start..start + out.len()]), sum);
         }

@@ -31,7 +31,7 @@ pub(super) fn norm(cpu: &Cpu, device: &Device, gradients: &[f32]) -> f32 {
 
 /// The numbers of an update that are the same for all weights.
 #[derive(Clone, Copy)]
-pub(super) struct Update {
+pub(super) struct Step {
     pub(super) betas: [f32; 2],
     /// What clipping multiplies the gradients with.
     pub(super) factor: f32,
@@ -43,7 +43,7 @@ pub(super) struct Update {
 }
 
 struct Adam<'a> {
-    how: Update,
+    how: Step,
     weights: &'a mut [f32],
     gradients: &'a [f32],
     moments: [&'a mut [f32]; 2],
@@ -54,7 +54,7 @@ impl Kernel for Adam<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Update { betas: [b1, b2], factor, rate, root, epsilon } = self.how;
+        let Step { betas: [b1, b2], factor, rate, root, epsilon } = self.how;
         let [m, v] = self.moments.map(|moment| moment.chunks_mut(LANES));
         for (((w, g), m), v) in self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES)).zip(m).zip(v)
         {
@@ -75,7 +75,7 @@ pub(super) fn update(
     gradients: &[f32],
     m: &mut [f32],
     v: &mut [f32],
-    how: Update,
+    how: Step,
 ) {
     let n = weights.len();
     cpu.pool.split_rows(n, n, [weights, m, v], |range, [weights, m, v]| {

@@ -20,9 +20,8 @@ use crate::tensor::Tensor;
 /// The norm of all gradients together.
 pub fn gradient_norm(params: &mut Params) -> f32 {
     let device = params.device().clone();
-    let (_, gradients) = params.weights_and_gradients();
     let Device::Cpu(cpu) = &device;
-    cpu::norm(cpu, &device, gradients)
+    cpu::norm(cpu, &device, params.gradients())
 }
 
 /// Adam's settings and what it remembers.
@@ -64,7 +63,7 @@ impl Adam {
         let [m, v] = self.moments.get_or_insert_with(|| [(); 2].map(|()| Tensor::zeros(&device, 1, length)));
         let (weights, gradients) = params.weights_and_gradients();
         let [first, second] = self.betas.map(|beta| (1.0 - f64::from(beta).powi(self.steps)) as f32);
-        let update = cpu::Update {
+        let update = cpu::Step {
             betas: self.betas,
             factor: clipped,
             rate: rate / first,

@@ -1,7 +1,7 @@
 //! Matrix products: one door for all of them.
 //!
 //! `out = a · b`, or `out += a · b`. Either operand may be transposed or a block of columns ([`Mat`]); a right operand that
-//! is used again, such as a weight, can be packed once ([`Packed`]).
+//! is used again, such as a weight, can be packed once.
 //!
 //! Every number of the result is one chain of multiply-adds over `k` in order, which starts at zero or at what was there.
 //! So the result depends neither on how the work is cut into blocks and shared among threads, nor on which of the paths
@@ -31,13 +31,23 @@ const HEIGHT: usize = 120;
 /// Up to this many rows, `a` is read in place instead of being packed.
 pub(crate) const FEW_ROWS: usize = 96;
 
-/// Whether a product overwrites its target or adds to it.
+/// Whether what is computed overwrites what is there or is added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     /// `out = a · b`
     Set,
     /// `out += a · b`
     Add,
+}
+
+impl Update {
+    /// Sets or adds numbers.
+    pub(crate) fn apply(self, to: &mut [f32], from: &[f32]) {
+        match self {
+            Update::Set => to.copy_from_slice(from),
+            Update::Add => to.iter_mut().zip(from).for_each(|(to, x)| *to += x),
+        }
+    }
 }
 
 /// The right operand.

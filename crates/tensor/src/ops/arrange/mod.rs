@@ -10,6 +10,7 @@ use std::ops::Range;
 
 /// `[a b …]`: the columns of all parts side by side.
 pub fn concat_columns(parts: &[&Var]) -> Var {
+    assert!(!parts.is_empty(), "nothing to put side by side");
     let rows = parts[0].rows();
     parts
         .iter()
@@ -35,7 +36,7 @@ pub fn concat_columns(parts: &[&Var]) -> Var {
             gradients.write(part, |dx, update| {
                 for (dx, dy) in dx.chunks_exact_mut(width.max(1)).zip(dy.data().chunks_exact(columns.max(1)))
                 {
-                    put(dx, &dy[start..start + width], update);
+                    update.apply(dx, &dy[start..start + width]);
                 }
             });
             start += width;
@@ -46,6 +47,7 @@ pub fn concat_columns(parts: &[&Var]) -> Var {
 
 /// The rows of all parts below each other.
 pub fn concat_rows(parts: &[&Var]) -> Var {
+    assert!(!parts.is_empty(), "nothing to put below each other");
     let columns = parts[0].columns();
     parts
         .iter()
@@ -64,7 +66,7 @@ pub fn concat_rows(parts: &[&Var]) -> Var {
         let mut start = 0;
         for part in &inputs {
             let length = part.value().data().len();
-            gradients.write(part, |dx, update| put(dx, &dy.data()[start..start + length], update));
+            gradients.write(part, |dx, update| update.apply(dx, &dy.data()[start..start + length]));
             start += length;
         }
     });
@@ -83,7 +85,7 @@ pub fn row_block(x: &Var, rows: Range<usize>) -> Var {
             if update == Update::Set {
                 dx.fill(0.0);
             }
-            put(&mut dx[numbers], dy.data(), Update::Add);
+            Update::Add.apply(&mut dx[numbers], dy.data());
         });
     });
     y
@@ -96,11 +98,4 @@ pub fn gather_rows(x: &Var, index: &[u32]) -> Var {
 
 fn shapes(parts: &[&Var]) -> String {
     parts.iter().map(|part| format!("{:?}", part.shape())).collect::<Vec<_>>().join(" ")
-}
-
-fn put(to: &mut [f32], from: &[f32], update: Update) {
-    match update {
-        Update::Set => to.copy_from_slice(from),
-        Update::Add => to.iter_mut().zip(from).for_each(|(to, x)| *to += x),
-    }
 }

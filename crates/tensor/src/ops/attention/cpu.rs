@@ -130,17 +130,13 @@ impl Sums {
         dcontext: Grid<'a>,
         dweights: Option<&'a Tensor>,
     ) -> AttendingBack<'a> {
-        fn over(tensor: &mut Tensor) -> Grid<'_> {
-            let columns = tensor.columns();
-            Grid::over(tensor.data_mut(), columns)
-        }
         AttendingBack {
             dcontext,
-            dweights: dweights.map(|tensor| Grid::reading(tensor.data(), tensor.columns())),
-            dquery: over(&mut self.dquery),
-            dkeys: over(&mut self.dkeys),
-            dvector: over(&mut self.dvector),
-            denergy: over(&mut self.denergy),
+            dweights: dweights.map(Tensor::grid),
+            dquery: self.dquery.grid_mut(),
+            dkeys: self.dkeys.grid_mut(),
+            dvector: self.dvector.grid_mut(),
+            denergy: self.denergy.grid_mut(),
         }
     }
 }
@@ -157,11 +153,11 @@ pub(super) fn forward<S: Score>(
     let mut context = Tensor::scratch(device, rows, width);
     let mut weights = Tensor::scratch(device, rows, steps);
     let attending = Attending {
-        query: Grid::reading(query.data(), query.columns()),
+        query: query.grid(),
         vector: vector.map_or(&[], Tensor::data),
         memory,
-        weights: Grid::over(weights.data_mut(), steps),
-        context: Grid::over(context.data_mut(), width),
+        weights: weights.grid_mut(),
+        context: context.grid_mut(),
     };
     cpu.pool.run(workers(cpu, rows, memory), |worker: &Worker| {
         for row in worker.share(rows, 1) {
@@ -192,12 +188,12 @@ pub(super) fn backward<S: Score>(
         }
     };
     let mut sums = Sums::new::<S>(cpu, rows, memory);
-    let back = sums.grids(Grid::reading(dcontext.data(), dcontext.columns()), dweights);
+    let back = sums.grids(dcontext.grid(), dweights);
     let attending = Attending {
-        query: Grid::reading(query.value().data(), query.columns()),
+        query: query.value().grid(),
         vector: vector.map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
-        weights: Grid::reading(weights.data(), weights.columns()),
+        weights: weights.grid(),
         context: Grid::reading(&[], 0),
     };
     cpu.pool.run(workers(cpu, rows, attending.memory), |worker: &Worker| {
@@ -207,8 +203,8 @@ pub(super) fn backward<S: Score>(
         }
     });
     let alone = Rows::new(&vec![1; rows]);
-    memory_gradients(cpu, gradients, &sums, memory, vector, weights, dcontext, &alone);
-    gradients.add(query, sums.dquery);
+    gradients.add(query, sums.dquery.clone());
+    memory_gradients(cpu, gradients, sums, memory, vector, weights, dcontext, &alone);
 }
 
 /// Hands on the gradients of keys and vector, and computes that of the values: for rows that are packed as `readers`.
@@ -216,7 +212,7 @@ pub(super) fn backward<S: Score>(
 pub(crate) fn memory_gradients(
     cpu: &Cpu,
     gradients: &mut Gradients,
-    sums: &Sums,
+    sums: Sums,
     memory: &Memory,
     vector: Option<&Var>,
     weights: &Tensor,
@@ -226,7 +222,7 @@ pub(crate) fn memory_gradients(
     if let Some(vector) = vector {
         gradients.write(vector, |dv, update| column_sums(cpu, sums.dvector.mat(), dv, update));
     }
-    gradients.add(&memory.keys, sums.dkeys.clone());
+    gradients.add(&memory.keys, sums.dkeys);
     if gradients.wants(&memory.values) {
         gradients.add(&memory.values, values_gradient(cpu, memory, weights, dcontext, readers));
     }
@@ -241,7 +237,7 @@ fn values_gradient(
 ) -> Tensor {
     let (memory, (total, width)) = (Sources::new(memory), memory.values.shape());
     let mut dvalues = Tensor::scratch(weights.device(), total, width);
-    let grid = Grid::over(dvalues.data_mut(), width);
+    let grid = dvalues.grid_mut();
     cpu.pool.run(workers(cpu, weights.rows(), memory), |worker: &Worker| {
         let mut rows = Vec::new();
         for place in (worker.index..memory.rows.batch()).step_by(worker.count) {

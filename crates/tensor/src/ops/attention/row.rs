@@ -114,11 +114,12 @@ impl<S: Score> Kernel for Forward<'_, S> {
         }
         softmax_row::<V>(weights);
         let terms = weights.iter().enumerate().map(|(step, &weight)| (weight, source.value(step)));
-        weighted_rows::<V>(context, &terms, false);
+        weighted_rows::<V>(context, &terms);
     }
 }
 
-/// From the gradients of context and weights to those of query, keys and vector.
+/// From the gradients of context and weights to those of query, keys and vector. It is run by the worker that the source belongs
+/// to: nobody else uses the source's rows of `dkeys` at that time.
 pub(crate) struct Backward<'a, S> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
@@ -170,7 +171,8 @@ impl<S: Score> Kernel for Backward<'_, S> {
     }
 }
 
-/// The gradient of one source's values, from the weights and context gradients of all rows that read it.
+/// The gradient of one source's values, from the weights and context gradients of all rows that read it. It is run by the worker
+/// that the source belongs to: nobody else uses the source's rows of `dvalues` at that time.
 pub(crate) struct ValuesBack<'a, R> {
     pub(crate) source: Source<'a>,
     /// The rows that read the source.
@@ -191,7 +193,7 @@ impl<R: Iterator<Item = usize> + Clone> Kernel for ValuesBack<'_, R> {
             let terms = self.readers.clone().map(|row| (self.weights.row(row)[step], self.dcontext.row(row)));
             // SAFETY: the rows of a source belong to the worker that handles it.
             let dvalue = unsafe { self.dvalues.row_mut(self.source.row(step), 0..width) };
-            weighted_rows::<V>(dvalue, &terms, false);
+            weighted_rows::<V>(dvalue, &terms);
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::ops::recurrent::units::{Backward, Forward, Units};
 use crate::ops::sums::column_sums;
 use crate::pool::Worker;
 use crate::product::Update;
-use crate::shared::Grid;
 use crate::tape::Var;
 use crate::tensor::Tensor;
 use std::marker::PhantomData;
@@ -25,12 +24,11 @@ pub(super) fn forward<C: Cell>(
     let device = of_input.device();
     let mut gates = gates::<C>(of_input, of_state, state_bias, hidden);
     let mut after: Vec<Tensor> = (0..C::PARTS).map(|_| Tensor::scratch(device, rows, hidden)).collect();
-    let stride = gates.columns();
-    let grid = Grid::over(gates.data_mut(), stride);
+    let grid = gates.grid_mut();
     let (before, after_parts) = (parts_to_read(before.iter().map(Var::value)), parts(&mut after));
     cpu.pool.run(cpu.pool.workers_for(rows * hidden * COST), |worker: &Worker| {
         let share = worker.share(rows, 1);
-        cpu.isa.run(Forward(Units::<C> {
+        let units = Units::<C> {
             rows: share.len(),
             units: 0..hidden,
             hidden,
@@ -38,7 +36,9 @@ pub(super) fn forward<C: Cell>(
             before: at(&before, share.start),
             after: at(&after_parts, share.start),
             cell: PhantomData,
-        }));
+        };
+        // SAFETY: the workers' rows do not overlap.
+        cpu.isa.run(unsafe { Forward::new(units) });
     });
     (after, gates)
 }
@@ -87,17 +87,17 @@ pub(super) fn backward<C: Cell>(
         .into_iter()
         .map(|part| part.unwrap_or_else(|| Tensor::zeros(&device, rows, hidden)))
         .collect();
-    let stride = gates.columns();
     let units = Units::<C> {
         rows,
         units: 0..hidden,
         hidden,
-        slots: Grid::over(gates.data_mut(), stride),
+        slots: gates.grid_mut(),
         before: parts_to_read(before.iter().map(Var::value)),
         after: parts_to_read(after),
         cell: PhantomData,
     };
-    cpu.isa.run(Backward { units, running: parts(&mut running), upstream: None });
+    // SAFETY: nobody else is at work.
+    cpu.isa.run(unsafe { Backward::new(units, parts(&mut running), None) });
 
     let columns = C::GATES * hidden;
     let mut of_input = Tensor::scratch(&device, rows, columns);

@@ -28,6 +28,9 @@ pub fn cell_step<C: Cell>(
     let gates = (rows, C::GATES * hidden);
     assert_eq!((of_input.shape(), of_state.shape()), (gates, gates), "gates of {rows} × {hidden} units");
 
+    let apart = (1, C::APART * hidden);
+    state_bias.iter().for_each(|bias| assert_eq!(bias.shape(), apart, "the state's bias"));
+
     let Device::Cpu(cpu) = of_input.device();
     let bias = state_bias.map(Var::value);
     let (after, slots) = cpu::forward::<C>(cpu, of_input.value(), of_state.value(), bias, before);

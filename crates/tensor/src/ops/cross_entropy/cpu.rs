@@ -114,7 +114,6 @@ impl Kernel for Row<'_> {
             sum += *logit;
         }
         let log_sum = sum.ln();
-        let of_all = log_sum - shifted / classes;
         if wanted {
             let uniform = V::lit(how.scale * how.smoothing / classes);
             let factor = V::lit(how.scale / sum);
@@ -123,7 +122,9 @@ impl Kernel for Row<'_> {
             }
             logits[target] -= how.scale * (1.0 - how.smoothing);
         }
-        (1.0 - how.smoothing) * (log_sum - of_target) + how.smoothing * of_all
+        let loss = (1.0 - how.smoothing) * (log_sum - of_target);
+        // Without smoothing, a class that is ruled out (a logit of −∞) does not matter; 0·∞ would.
+        if how.smoothing > 0.0 { loss + how.smoothing * (log_sum - shifted / classes) } else { loss }
     }
 }
 

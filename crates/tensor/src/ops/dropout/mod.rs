@@ -30,7 +30,8 @@ pub struct Dropout {
 
 impl Dropout {
     fn stream(&self) -> Stream {
-        Stream::new(self.seed, self.layer)
+        // Not the numbers that the weights of a run with the same seed were drawn from.
+        Stream::new(self.seed ^ 0x6472_6f70_6f75_7421, self.layer)
     }
 
     /// What four neighbouring units of a sequence's step are multiplied by.

@@ -5,7 +5,7 @@
 //! | `table` | vocabulary × width |
 //! | `y` | ids × width |
 //!
-//! Back: each row of `dy` is added to the table's row that it came from; the other rows are not touched. The ids are sorted
+//! Back: each row of `dy` is added to the table's row that it came from; the other rows get nothing. The ids are sorted
 //! first, so that a row's sum is formed by one worker, in the order of the ids.
 
 mod cpu;

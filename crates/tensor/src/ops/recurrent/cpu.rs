@@ -111,8 +111,7 @@ pub(crate) fn loop_workers(cpu: &Cpu, rows: &Rows, hidden: usize, gates: usize) 
 pub(crate) fn parts<'a>(tensors: &'a mut [Tensor]) -> Parts<'a> {
     let mut grids = Parts::default();
     for (grid, tensor) in grids.iter_mut().zip(tensors) {
-        let columns = tensor.columns();
-        *grid = Some(Grid::over(tensor.data_mut(), columns));
+        *grid = Some(tensor.grid_mut());
     }
     grids
 }
@@ -121,7 +120,7 @@ pub(crate) fn parts<'a>(tensors: &'a mut [Tensor]) -> Parts<'a> {
 pub(crate) fn parts_to_read<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Parts<'a> {
     let mut grids = Parts::default();
     for (grid, tensor) in grids.iter_mut().zip(tensors) {
-        *grid = Some(Grid::reading(tensor.data(), tensor.columns()));
+        *grid = Some(tensor.grid());
     }
     grids
 }
@@ -170,15 +169,9 @@ impl<C: Cell> LayerLoop<'_, C> {
             }
             let after = at(&self.states, step.rows.start + places.start);
             let (rows, units, hidden) = (places.len(), units.clone(), self.hidden);
-            self.isa.run(Forward(Units::<C> {
-                rows,
-                units,
-                hidden,
-                slots,
-                before,
-                after,
-                cell: PhantomData,
-            }));
+            let units = Units::<C> { rows, units, hidden, slots, before, after, cell: PhantomData };
+            // SAFETY: the units are ours, and the state before the step is complete.
+            self.isa.run(unsafe { Forward::new(units) });
         }
     }
 
@@ -205,7 +198,8 @@ impl<C: Cell> LayerLoop<'_, C> {
                 cell: PhantomData,
             };
             let (running, upstream) = (at(running, places.start), upstream.map(|grid| grid.at(first, 0)));
-            self.isa.run(Backward { units, running, upstream });
+            // SAFETY: the units are ours, and the states are no longer written.
+            self.isa.run(unsafe { Backward::new(units, running, upstream) });
         }
     }
 
@@ -241,7 +235,7 @@ pub(super) fn forward<C: Cell>(
     let layer = LayerLoop::<C> {
         isa: cpu.isa,
         hidden,
-        slots: Grid::over(slots.data_mut(), stride),
+        slots: slots.grid_mut(),
         states: parts(&mut states),
         start: start.map(|start| parts_to_read(start.iter().copied())),
         packs: &packs,
@@ -362,7 +356,6 @@ pub(super) fn backward<C: Cell>(
 ) {
     let (device, hidden) = (x.device(), weights.hidden());
     let Pass { mut slots, states } = pass;
-    let stride = slots.columns();
     let mut upstream = upstream.into_iter();
     let of_states = upstream.next().flatten();
     let zeros = || Tensor::zeros(device, rows.batch(), hidden);
@@ -372,13 +365,13 @@ pub(super) fn backward<C: Cell>(
     let layer = LayerLoop::<C> {
         isa: cpu.isa,
         hidden,
-        slots: Grid::over(slots.data_mut(), stride),
+        slots: slots.grid_mut(),
         states: parts_to_read(&states),
         start: start.map(|start| parts_to_read(start.iter().map(Var::value))),
         packs: &packs,
         cell: PhantomData,
     };
-    let of_states = of_states.as_ref().map(|tensor| Grid::reading(tensor.data(), hidden));
+    let of_states = of_states.as_ref().map(Tensor::grid);
     let moving = parts(&mut running);
     cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
         let units = worker.share(hidden, PANEL);

@@ -122,7 +122,7 @@ pub fn recurrent<C: Cell>(
     Recurrent { states, last: outputs.collect() }
 }
 
-/// The same, as a loop over [`cell_step`]: what [`recurrent`] must equal.
+/// The same, as a loop over [`cell_step()`]: what [`recurrent()`] must equal.
 pub fn by_steps<C: Cell>(
     x: &Var,
     rows: &Arc<Rows>,

@@ -85,8 +85,17 @@ unsafe fn store_parts<V: Vector>(parts: &Parts, row: usize, units: &Range<usize>
     }
 }
 
-/// The step forward. Whoever runs it must be the only one to use these units of the slots and of the state after it.
-pub(crate) struct Forward<'a, C>(pub(crate) Units<'a, C>);
+/// The step forward.
+pub(crate) struct Forward<'a, C>(Units<'a, C>);
+
+impl<'a, C> Forward<'a, C> {
+    /// # Safety
+    /// While it runs, nobody else may use these units of the slots and of the state after the step, and nobody may write to
+    /// those of the state before it.
+    pub(crate) unsafe fn new(units: Units<'a, C>) -> Self {
+        Forward(units)
+    }
+}
 
 impl<C: Cell> Kernel for Forward<'_, C> {
     type Output = ();
@@ -95,7 +104,7 @@ impl<C: Cell> Kernel for Forward<'_, C> {
     fn run<V: Vector>(self) {
         let units = &self.0;
         for (row, range) in units.chunks() {
-            // SAFETY: the units are this worker's alone, and the state before the step is no longer written.
+            // SAFETY: as promised when it was made.
             unsafe {
                 let mut slots = units.load_slots::<V>(row, &range);
                 let mut state = load_parts::<V>(&units.before, row, &range);
@@ -107,13 +116,22 @@ impl<C: Cell> Kernel for Forward<'_, C> {
     }
 }
 
-/// The step back. Whoever runs it must be the only one to use these units of the slots and of the running gradient.
+/// The step back.
 pub(crate) struct Backward<'a, C> {
-    pub(crate) units: Units<'a, C>,
+    units: Units<'a, C>,
     /// The gradient that comes from later steps, and then the one that goes to earlier ones.
-    pub(crate) running: Parts<'a>,
+    running: Parts<'a>,
     /// The gradient of the step's output.
-    pub(crate) upstream: Option<Grid<'a>>,
+    upstream: Option<Grid<'a>>,
+}
+
+impl<'a, C> Backward<'a, C> {
+    /// # Safety
+    /// While it runs, nobody else may use these units of the slots and of `running`, and nobody may write to those of the states
+    /// and of `upstream`.
+    pub(crate) unsafe fn new(units: Units<'a, C>, running: Parts<'a>, upstream: Option<Grid<'a>>) -> Self {
+        Backward { units, running, upstream }
+    }
 }
 
 impl<C: Cell> Kernel for Backward<'_, C> {
@@ -123,7 +141,7 @@ impl<C: Cell> Kernel for Backward<'_, C> {
     fn run<V: Vector>(self) {
         let units = &self.units;
         for (row, range) in units.chunks() {
-            // SAFETY: the units are this worker's alone, and the states are no longer written.
+            // SAFETY: as promised when it was made.
             unsafe {
                 let mut slots = units.load_slots::<V>(row, &range);
                 let before = load_parts::<V>(&units.before, row, &range);

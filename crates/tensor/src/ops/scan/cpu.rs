@@ -58,15 +58,6 @@ fn layer_packs<C: Cell>(layers: &[LayerWeights], outside: usize, transposed: boo
     layers.iter().enumerate().map(pack).collect()
 }
 
-fn over(tensor: &mut Tensor) -> Grid<'_> {
-    let columns = tensor.columns();
-    Grid::over(tensor.data_mut(), columns)
-}
-
-fn reading(tensor: &Tensor) -> Grid<'_> {
-    Grid::reading(tensor.data(), tensor.columns())
-}
-
 /// Where the context that enters a step is.
 fn context_before<'a>(step: &Step, contexts: Grid<'a>, start: Grid<'a>) -> Grid<'a> {
     if step.carried > 0 { contexts.at(step.before, 0) } else { start }
@@ -106,7 +97,7 @@ pub(super) fn forward<C: Cell, S: Score>(
         .map(|((layer, packs), start)| LayerLoop {
             isa: cpu.isa,
             hidden,
-            slots: over(&mut layer.slots),
+            slots: layer.slots.grid_mut(),
             states: parts(&mut layer.states),
             start: Some(parts_to_read(start.iter().map(Var::value))),
             packs: &packs.state,
@@ -115,15 +106,15 @@ pub(super) fn forward<C: Cell, S: Score>(
         .collect();
     let output = |layer: usize| loops[layer].states[0].expect("every state has an output");
     let top = output(loops.len() - 1);
-    let query_grid = queries.as_mut().map(over);
+    let query_grid = queries.as_mut().map(Tensor::grid_mut);
     let attending = Attending {
         query: query_grid.unwrap_or(top),
         vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
-        weights: over(&mut weights),
-        context: over(&mut contexts),
+        weights: weights.grid_mut(),
+        context: contexts.grid_mut(),
     };
-    let first_context = reading(start.context.value());
+    let first_context = start.context.value().grid();
 
     cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
         let units = worker.share(hidden, PANEL);
@@ -194,7 +185,7 @@ pub(super) fn backward<C: Cell, S: Score>(
         .map(|((slots, states), (packs, start))| LayerLoop {
             isa: cpu.isa,
             hidden,
-            slots: over(slots),
+            slots: slots.grid_mut(),
             states: parts_to_read(*states),
             start: Some(parts_to_read(start.iter().map(Var::value))),
             packs: &packs.state,
@@ -203,19 +194,19 @@ pub(super) fn backward<C: Cell, S: Score>(
         .collect();
     let top = states.len() - 1;
     let attending = Attending {
-        query: queries.as_ref().map_or_else(|| reading(&states[top][0]), reading),
+        query: queries.as_ref().unwrap_or(&states[top][0]).grid(),
         vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
-        weights: reading(&weights),
-        context: reading(&contexts),
+        weights: weights.grid(),
+        context: contexts.grid(),
     };
     let mut sums = Sums::new::<S>(cpu, rows.total(), memory);
-    let dcontext_grid = over(&mut dcontexts);
+    let dcontext_grid = dcontexts.grid_mut();
     let back = sums.grids(dcontext_grid, of_weights.as_ref());
     let moving: Vec<_> = running.iter_mut().map(|layer| parts(layer)).collect();
     let output_gradient = |layer: usize| moving[layer][0].expect("every state has an output");
-    let of_states = of_states.as_ref().map(reading);
-    let dcontext_start_grid = over(&mut dcontext_start);
+    let of_states = of_states.as_ref().map(Tensor::grid);
+    let dcontext_start_grid = dcontext_start.grid_mut();
 
     cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
         let units = worker.share(hidden, PANEL);
@@ -276,7 +267,7 @@ pub(super) fn backward<C: Cell, S: Score>(
             multiply_into(device, dw, hidden, sums.dquery.mat().transposed(), right, update);
         });
     }
-    memory_gradients(cpu, gradients, &sums, memory, scan.vector.as_ref(), &weights, &dcontexts, rows);
+    memory_gradients(cpu, gradients, sums, memory, scan.vector.as_ref(), &weights, &dcontexts, rows);
     for (part, gradient) in start.layers.iter().flatten().zip(running.into_iter().flatten()) {
         gradients.add(part, gradient);
     }

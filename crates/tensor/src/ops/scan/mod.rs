@@ -157,6 +157,7 @@ impl<C: Cell, S: Score> Scan<C, S> {
         let (batch, hidden, width) = (rows.batch(), self.hidden(), memory.values.columns());
         assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
         for (i, layer) in self.layers.iter().enumerate() {
+            assert_eq!(layer.hidden(), hidden, "the units of layer {i} and of layer 0");
             layer.check::<C>(if i == 0 { x.columns() + width } else { hidden });
         }
         assert_eq!(start.layers.len(), self.layers.len(), "first states of all layers");

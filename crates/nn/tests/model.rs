@@ -1,0 +1,144 @@
+//! A whole model: its steps equal its sequences, batch mates change nothing, weights survive a file.
+
+use couplet_nn::weights::{self, WeightsError};
+use couplet_nn::{Batch, BridgeKind, ModelConfig, Packed, Pass, Seq2Seq, Training};
+use couplet_tensor::{Device, Params, Tape};
+
+const START: u32 = 2;
+const END: u32 = 3;
+const SOURCE_WORDS: usize = 13;
+const TARGET_WORDS: usize = 11;
+
+/// Two layers with odd sizes; the decoder has as many units as the encoder's directions together.
+fn config(bridge: BridgeKind, bidirectional: bool) -> ModelConfig {
+    let mut config = ModelConfig { bridge, ..ModelConfig::default() };
+    (config.encoder.hidden, config.encoder.embedding, config.encoder.bidirectional) = (5, 7, bidirectional);
+    (config.decoder.hidden, config.decoder.embedding, config.attention.size) = (10, 6, 9);
+    config
+}
+
+fn build(config: &ModelConfig) -> (Params, Seq2Seq) {
+    let mut params = Params::new(&Device::cpu(), 3);
+    let model = Seq2Seq::new(&mut params, config, SOURCE_WORDS, TARGET_WORDS).expect("a sound config");
+    (params, model)
+}
+
+fn models() -> Vec<(Params, Seq2Seq)> {
+    let kinds = [(BridgeKind::Dense, true), (BridgeKind::Dense, false), (BridgeKind::Copy, true)];
+    kinds.iter().map(|&(bridge, bidirectional)| build(&config(bridge, bidirectional))).collect()
+}
+
+const SOURCES: [&[u32]; 3] = [&[4, 5], &[6, 7, 8, 9, 10], &[11]];
+const TARGETS: [&[u32]; 3] = [&[4, 5, 6, 7], &[8], &[9, 10]];
+
+fn batch() -> Batch {
+    let pairs: Vec<(&[u32], &[u32])> = SOURCES.into_iter().zip(TARGETS).collect();
+    Batch::new(&pairs, &[0, 1, 2], START, END)
+}
+
+/// The loss of each pair's tokens, in the pair's order.
+fn losses(model: &Seq2Seq, params: &Params, batch: &Batch) -> Vec<Vec<f32>> {
+    let of_rows = model.loss(&Pass::inference(params), batch, 0.0).of_rows.to_vec();
+    let mut of_pairs = vec![Vec::new(); batch.input.rows.batch()];
+    for (row, (place, _)) in batch.input.rows.places().enumerate() {
+        of_pairs[batch.input.rows.order()[place] as usize].push(of_rows[row]);
+    }
+    of_pairs
+}
+
+#[test]
+fn a_pair_has_the_same_loss_alone_and_in_a_batch() {
+    for (params, model) in models() {
+        let together = losses(&model, &params, &batch());
+        for (i, pair) in SOURCES.into_iter().zip(TARGETS).enumerate() {
+            let alone = losses(&model, &params, &Batch::new(&[pair], &[i as u32], START, END));
+            assert_eq!(together[i], alone[0], "pair {i}");
+        }
+    }
+}
+
+/// What a search sees step by step is what training saw at once.
+#[test]
+fn steps_equal_the_sequence() {
+    for (params, model) in models() {
+        let pass = Pass::inference(&params);
+        let expected = losses(&model, &params, &batch());
+        for (i, (source, target)) in SOURCES.into_iter().zip(TARGETS).enumerate() {
+            let encoded = model.encode(&pass, &Packed::new(&[source], &[0]));
+            let mut state = model.start(&pass, &encoded, [0].into());
+            let mut token = START;
+            for (step, &next) in target.iter().chain([&END]).enumerate() {
+                let stepped = model.step(&pass, &[token], &state);
+                let logits = stepped.logits.value().to_vec();
+                let log_sum = logits.iter().map(|logit| logit.exp()).sum::<f32>().ln();
+                let loss = log_sum - logits[next as usize];
+                assert!((loss - expected[i][step]).abs() < 1e-5, "pair {i}, step {step}");
+                let attention = stepped.weights.to_vec();
+                assert_eq!(attention.len(), source.len());
+                assert!((attention.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+                (state, token) = (stepped.state, next);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_state_can_be_reordered_by_index() {
+    let (params, model) = build(&config(BridgeKind::Dense, true));
+    let pass = Pass::inference(&params);
+    let packed = Packed::new(&SOURCES, &[0, 1, 2]);
+    let encoded = model.encode(&pass, &packed);
+    // Row i of the state is the source at place i: the longest first.
+    let state = model.start(&pass, &encoded, [0, 1, 2].into());
+    let all = model.step(&pass, &[4, 4, 4], &state);
+    let picked = model.step(&pass, &[4, 4, 4, 4], &state.select(&[2, 0, 0, 1]));
+    let row = |logits: &[f32], row: usize| logits[row * TARGET_WORDS..(row + 1) * TARGET_WORDS].to_vec();
+    let (all, picked) = (all.logits.value().to_vec(), picked.logits.value().to_vec());
+    for (place, from) in [2, 0, 0, 1].into_iter().enumerate() {
+        assert_eq!(row(&picked, place), row(&all, from));
+    }
+}
+
+#[test]
+fn dropout_is_for_training_only_and_follows_the_update() {
+    let (params, model) = build(&config(BridgeKind::Dense, true));
+    let tape = Tape::new();
+    let trained = |update| {
+        let training = Training { tape: &tape, seed: 1, update };
+        model.loss(&Pass::training(&params, training), &batch(), 0.0).mean.value().item()
+    };
+    let inferred = model.loss(&Pass::inference(&params), &batch(), 0.0).mean.value().item();
+    assert_eq!(trained(7), trained(7));
+    assert_ne!(trained(7), trained(8));
+    assert_ne!(trained(7), inferred);
+}
+
+#[test]
+fn weights_survive_a_file() {
+    let config = config(BridgeKind::Dense, true);
+    let (params, model) = build(&config);
+    let bytes = weights::to_bytes(&params).unwrap();
+    let mut other = Params::new(&Device::cpu(), 99);
+    Seq2Seq::new(&mut other, &config, SOURCE_WORDS, TARGET_WORDS).unwrap();
+    assert_ne!(losses(&model, &params, &batch()), losses(&model, &other, &batch()));
+    weights::read(&mut other, &bytes).unwrap();
+    assert_eq!(losses(&model, &params, &batch()), losses(&model, &other, &batch()));
+}
+
+#[test]
+fn weights_of_another_model_are_refused() {
+    let bytes = weights::to_bytes(&build(&config(BridgeKind::Dense, true)).0).unwrap();
+    let read = |config: &ModelConfig| weights::read(&mut build(config).0, &bytes);
+
+    let error = read(&config(BridgeKind::Copy, true)).unwrap_err();
+    assert!(matches!(&error, WeightsError::Foreign { name } if name == "bridge.0.0.bias"), "{error}");
+    let mut larger = config(BridgeKind::Dense, true);
+    larger.attention.size = 8;
+    let error = read(&larger).unwrap_err();
+    assert_eq!(error.to_string(), "tensor \"attention.key.weight\" is [9, 10], the model's is [8, 10]");
+    let mut deeper = config(BridgeKind::Dense, true);
+    deeper.encoder.layers = 3;
+    let error = read(&deeper).unwrap_err();
+    assert!(matches!(&error, WeightsError::Missing { name } if name == "encoder.weight_ih_l2"), "{error}");
+    assert!(matches!(weights::read(&mut build(&larger).0, &bytes[..9]), Err(WeightsError::Damaged(_))));
+}

@@ -1,0 +1,67 @@
+//! Text in, text out, with a model that has learnt nothing: what it writes is nonsense, but always the same nonsense.
+
+use couplet_data::{Tokenizer, TokenizerConfig};
+use couplet_nn::{ModelConfig, Seq2Seq};
+use couplet_search::{SearchConfig, Translator};
+use couplet_tensor::{Device, Params};
+
+const ENGLISH: [&str; 4] = ["Tom chases Jerry", "the cat sees the dog in the garden", "", "Jerry"];
+const CHINESE: [&str; 2] = ["汤姆 追逐 杰瑞", "花园 里 的 猫 看见 狗"];
+
+struct Fixture {
+    params: Params,
+    model: Seq2Seq,
+    source: Tokenizer,
+    target: Tokenizer,
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        let tokenizer =
+            |lines: &[&str]| Tokenizer::train(&TokenizerConfig::default(), lines).expect("some words");
+        let (source, target) = (tokenizer(&ENGLISH), tokenizer(&CHINESE));
+        let mut config = ModelConfig::default();
+        (config.encoder.hidden, config.decoder.hidden) = (12, 24);
+        let mut params = Params::new(&Device::cpu(), 5);
+        let model = Seq2Seq::new(&mut params, &config, source.vocabulary_size(), target.vocabulary_size());
+        Fixture { model: model.expect("a sound config"), params, source, target }
+    }
+
+    fn translator(&self) -> Translator<'_> {
+        Translator { model: &self.model, params: &self.params, source: &self.source, target: &self.target }
+    }
+}
+
+#[test]
+fn batches_and_order_change_nothing() {
+    let fixture = Fixture::new();
+    let translator = fixture.translator();
+    for beam in [1, 4] {
+        let config = |batch_tokens| SearchConfig { beam, batch_tokens, ..SearchConfig::default() };
+        let together = translator.translate(&ENGLISH, &config(1024));
+        assert_eq!(together, translator.translate(&ENGLISH, &config(1)));
+        for (line, translation) in ENGLISH.iter().zip(&together) {
+            assert_eq!(&translator.translate(&[line], &config(1024))[0], translation);
+            assert_eq!(translation.attention.len(), translation.target_tokens.len());
+            assert!(translation.attention.iter().all(|row| row.len() == translation.source_tokens.len()));
+        }
+        assert_eq!(together[2].text, "", "an empty line stays empty");
+    }
+}
+
+/// A forced target has the score that the search gives the same output, where that output has an end.
+#[test]
+fn a_forced_target_has_the_score_of_the_search() {
+    let fixture = Fixture::new();
+    let translator = fixture.translator();
+    let config = SearchConfig { beam: 4, ..SearchConfig::default() };
+    for line in ["Tom chases Jerry", "Jerry"] {
+        let found = &translator.translate(&[line], &config)[0];
+        let forced = translator.force(line, &found.text);
+        let limit = config.limit(found.source_tokens.len());
+        if found.target_tokens.len() < limit && forced.target_tokens == found.target_tokens {
+            assert!((found.score - forced.score).abs() < 1e-4, "{} and {}", found.score, forced.score);
+        }
+        assert_eq!(forced.source_tokens, found.source_tokens);
+    }
+}
