@@ -16,6 +16,7 @@ pub mod recurrent;
 pub mod scan;
 pub mod softmax;
 pub(crate) mod sums;
+mod time_loop;
 
 pub use arrange::{concat_columns, concat_rows, gather_rows, row_block};
 pub use attention::{Memory, attend};

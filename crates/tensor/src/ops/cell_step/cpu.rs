@@ -1,8 +1,8 @@
 use crate::cell::{Cell, slots, state_slot};
 use crate::device::Cpu;
-use crate::ops::recurrent::cpu::{at, parts, parts_to_read};
-use crate::ops::recurrent::units::{Backward, Forward, Units};
 use crate::ops::sums::column_sums;
+use crate::ops::time_loop::units::{Backward, Forward, Units};
+use crate::ops::time_loop::{at, parts, parts_to_read};
 use crate::pool::Worker;
 use crate::product::Update;
 use crate::tape::Var;

@@ -16,9 +16,8 @@
 //! Back, the step's products with `W_state` run step by step; the gradients of the weights are one product each over all
 //! steps.
 
-pub(crate) mod cpu;
+mod cpu;
 pub mod reference;
-pub(crate) mod units;
 
 use crate::cell::Cell;
 use crate::device::Device;
@@ -94,7 +93,12 @@ pub fn recurrent<C: Cell>(
     let Device::Cpu(cpu) = x.device();
     let first: Option<Vec<&Tensor>> = start.map(|start| start.iter().map(Var::value).collect());
     let pass = cpu::forward::<C>(cpu, x.value(), rows, direction, weights, first.as_deref());
-    let outputs = std::iter::once(pass.states[0].clone()).chain(pass.last(rows, direction, first.as_deref()));
+    let outputs = std::iter::once(pass.states[0].clone()).chain(cpu::last(
+        &pass.states,
+        rows,
+        direction,
+        first.as_deref(),
+    ));
     let outputs: Vec<Tensor> = outputs.collect();
 
     let inputs: Vec<&Var> =

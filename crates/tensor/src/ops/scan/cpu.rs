@@ -10,7 +10,7 @@ use crate::ops::LayerWeights;
 use crate::ops::Memory;
 use crate::ops::attention::cpu::{Attending, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
-use crate::ops::recurrent::cpu::{
+use crate::ops::time_loop::{
     LayerLoop, Pass as LayerPass, add_from_gates, add_to_gates, biases, gate_packs, loop_workers, panels,
     parts, parts_to_read, states_before, weight_gradients,
 };
