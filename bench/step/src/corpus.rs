@@ -3,10 +3,10 @@
 use crate::ours::{Contents, floats, peak_megabytes, save, tokens};
 use anyhow::{Result, anyhow};
 use couplet_data::{Batches, Position, in_order};
-use couplet_nn::{Batch, Pass, Seq2Seq, Training};
+use couplet_nn::{Pass, Seq2Seq, Training};
 use couplet_tensor::optimiser::Adam;
 use couplet_tensor::{Device, Isa, Params, Tape};
-use couplet_train::{Config, Corpus, Examples, mean_loss, read};
+use couplet_train::{Config, Corpus, mean_loss, read};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -70,7 +70,7 @@ pub(crate) fn measure(arguments: &Arguments, dump: Option<&Path>) -> Result<Valu
         if i == WARM_UP {
             (measured, start) = (0, Instant::now());
         }
-        let batch = pack(&corpus.train, numbers);
+        let batch = corpus.train.batch(numbers);
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: config.train.seed, update: i as u32 };
         let loss = model.loss(&Pass::training(&params, training), &batch, config.train.label_smoothing).mean;
@@ -82,11 +82,6 @@ pub(crate) fn measure(arguments: &Arguments, dump: Option<&Path>) -> Result<Valu
     let peak = peak_megabytes()?;
     let loss = mean_loss(&model, &params, &corpus.valid, config.train.batch_tokens);
     Ok(json!({ "tokens_per_second": measured as f64 / seconds, "peak_mb": peak, "valid_loss": loss }))
-}
-
-fn pack(examples: &Examples, numbers: &[u32]) -> Batch {
-    let pairs: Vec<(&[u32], &[u32])> = numbers.iter().map(|&number| examples.get(number)).collect();
-    Batch::new(&pairs, numbers, couplet_data::START, couplet_data::END)
 }
 
 /// What the twin starts from: weights under its own names, settings, and padded batches of ids.

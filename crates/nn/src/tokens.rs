@@ -45,10 +45,7 @@ impl Batch {
         let (rows, order) = (&input.rows, input.rows.order());
         let next =
             |(place, step): (usize, usize)| pairs[order[place] as usize].1.get(step).copied().unwrap_or(end);
-        let mut place_of = vec![0; pairs.len()];
-        for (place, &pair) in (0..).zip(source.rows.order()) {
-            place_of[pair as usize] = place;
-        }
+        let place_of = source.rows.place_of();
         let source_of = order.iter().map(|&pair| place_of[pair as usize]).collect();
         Batch { output: rows.places().map(next).collect(), source_of, source, input }
     }

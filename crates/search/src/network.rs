@@ -22,12 +22,8 @@ impl Model for Network<'_> {
         let pass = Pass::inference(self.params);
         let examples: Vec<u32> = (0..sources.len() as u32).collect();
         let packed = Packed::new(sources, &examples);
-        let mut place_of = vec![0; sources.len()];
-        for (place, &source) in (0..).zip(packed.rows.order()) {
-            place_of[source as usize] = place;
-        }
         let encoded = self.model.encode(&pass, &packed);
-        self.model.start(&pass, &encoded, place_of.into())
+        self.model.start(&pass, &encoded, packed.rows.place_of().into())
     }
 
     fn step(&self, tokens: &[u32], state: &DecoderState) -> Step<DecoderState> {

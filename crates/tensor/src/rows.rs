@@ -97,6 +97,15 @@ impl Rows {
         &self.order
     }
 
+    /// The place of each of the given sequences.
+    pub fn place_of(&self) -> Vec<u32> {
+        let mut place_of = vec![0; self.batch()];
+        for (place, &sequence) in (0..).zip(&self.order) {
+            place_of[sequence as usize] = place;
+        }
+        place_of
+    }
+
     /// The number of the sequence at each place.
     pub fn examples(&self) -> &[u32] {
         &self.examples
@@ -175,6 +184,9 @@ mod tests {
                 prop_assert_eq!(rows.row(place, step), row);
                 prop_assert_eq!(rows.locate(row), (place, step));
                 prop_assert!(step < lengths[rows.order()[place] as usize]);
+            }
+            for (sequence, place) in rows.place_of().into_iter().enumerate() {
+                prop_assert_eq!(rows.order()[place as usize] as usize, sequence);
             }
             for direction in [Direction::Forward, Direction::Backward] {
                 let begun: usize = rows.walk(direction).map(|step| step.rows.len() - step.carried).sum();

@@ -1,7 +1,8 @@
 //! From text files to ids.
 
 use crate::config::{DataConfig, Files};
-use couplet_data::{DataError, Empty, Pair, Tokenizer, read_parallel, read_tsv};
+use couplet_data::{DataError, END, Empty, Pair, START, Tokenizer, read_parallel, read_tsv};
+use couplet_nn::Batch;
 
 /// Pairs as ids, without special tokens.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +77,12 @@ impl Examples {
             .zip(&self.targets)
             .map(|(source, target)| (source.len(), target.len() + 1))
             .collect()
+    }
+
+    /// Packs some of them.
+    pub fn batch(&self, numbers: &[u32]) -> Batch {
+        let pairs: Vec<(&[u32], &[u32])> = numbers.iter().map(|&number| self.get(number)).collect();
+        Batch::new(&pairs, numbers, START, END)
     }
 
     /// Those that have at most so many tokens on each side, and how many have not.

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::corpus::Corpus;
 use crate::event::{Event, Reason};
-use crate::validate::{batch, mean_loss};
+use crate::validate::mean_loss;
 use couplet_data::{Batches, DataError, Position, write_whole};
 use couplet_nn::weights::{self, WeightsError};
 use couplet_nn::{ConfigError, Pass, Seq2Seq, Training};
@@ -264,7 +264,7 @@ impl Trainer {
     ) -> Result<f32, TrainError> {
         let began = Instant::now();
         let train = &self.config.train;
-        let batch = batch(&self.corpus.train, examples);
+        let batch = self.corpus.train.batch(examples);
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: train.seed, update: progress.update as u32 };
         let loss =

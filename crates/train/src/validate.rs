@@ -1,24 +1,18 @@
 //! How well a model predicts pairs that it does not learn from.
 
 use crate::corpus::Examples;
-use couplet_data::{END, START, in_order};
-use couplet_nn::{Batch, Pass, Seq2Seq};
+use couplet_data::in_order;
+use couplet_nn::{Pass, Seq2Seq};
 use couplet_tensor::Params;
 
 /// The mean loss of a target token, the end included, without smoothing.
 pub fn mean_loss(model: &Seq2Seq, params: &Params, examples: &Examples, batch_tokens: usize) -> f64 {
     let (mut sum, mut tokens) = (0.0, 0);
     for numbers in in_order(&examples.lengths(), batch_tokens) {
-        let batch = batch(examples, &numbers);
+        let batch = examples.batch(&numbers);
         let of_rows = model.loss(&Pass::inference(params), &batch, 0.0).of_rows;
         sum += of_rows.to_vec().iter().map(|&loss| f64::from(loss)).sum::<f64>();
         tokens += batch.targets();
     }
     sum / tokens.max(1) as f64
-}
-
-/// Packs some examples.
-pub(crate) fn batch(examples: &Examples, numbers: &[u32]) -> Batch {
-    let pairs: Vec<(&[u32], &[u32])> = numbers.iter().map(|&number| examples.get(number)).collect();
-    Batch::new(&pairs, numbers, START, END)
 }

@@ -87,9 +87,8 @@ impl Batch {
         let pack = |rows: &Rows, token: &dyn Fn(usize, usize) -> u32| -> Vec<u32> {
             rows.places().map(|(place, step)| token(rows.order()[place] as usize, step)).collect()
         };
-        let place_of = |pair: &u32| source_rows.order().iter().position(|other| other == pair);
-        let source_of =
-            target_rows.order().iter().map(|pair| place_of(pair).expect("every pair has a source") as u32);
+        let place_of = source_rows.place_of();
+        let source_of = target_rows.order().iter().map(|&pair| place_of[pair as usize]);
         Batch {
             source: pack(&source_rows, &|pair, step| pairs[pair].0[step]),
             input: pack(&target_rows, &|pair, step| pairs[pair].1[step]),

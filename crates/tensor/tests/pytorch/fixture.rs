@@ -130,10 +130,8 @@ impl Layout {
 
 /// The place of the source that each place of the targets reads, from the source that each target reads.
 pub(crate) fn memory_of(targets: &Rows, sources: &Rows, reads: impl Fn(usize) -> usize) -> Arc<[u32]> {
-    let place_of = |source: usize| {
-        sources.order().iter().position(|&at| at as usize == source).expect("a place for each source") as u32
-    };
-    targets.order().iter().map(|&target| place_of(reads(target as usize))).collect()
+    let place_of = sources.place_of();
+    targets.order().iter().map(|&target| place_of[reads(target as usize)]).collect()
 }
 
 /// The comparisons of a group.
