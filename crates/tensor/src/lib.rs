@@ -2,8 +2,8 @@
 //!
 //! # The story
 //!
-//! 1. A [`Device`] has memory and something that computes: today the processor, with a pool of threads and the best
-//!    instructions that it has.
+//! 1. A [`Device`] has memory and something that computes: the processor, with a pool of threads and the best instructions
+//!    that it has, or an NVIDIA GPU, with the feature `cuda` ([`cuda`]).
 //! 2. A [`Tensor`] is a matrix of `f32` on a device. Its memory comes from lists of free blocks by size, so that a training
 //!    step takes no memory for tensors from the system after the first one.
 //! 3. Sequences of different lengths are *packed*, not padded: [`Rows`] says which row of a tensor is which step of which
@@ -13,10 +13,11 @@
 //!    way back there; where none is, the same function keeps nothing: training and inference are the same code.
 //! 6. The large operations are a recurrent layer ([`ops::recurrent()`]) and a decoder with attention ([`ops::scan`]). They own
 //!    the time loop, the products and the threads, and are generic over a [`cell`] and a [`score`]: pointwise mathematics
-//!    that is written once, over a [`lane`], for tests in `f64` as for vectors of the processor.
+//!    that is written once, over a [`lane`]: for tests in `f64`, for vectors of the processor, and as source for a GPU.
 //! 7. [`Tape::backward`] brings the gradients into the store, and an [`optimiser`] makes new weights of them.
 //!
-//! Results are the same bits for any number of threads, and a sentence's are the same alone as in any batch; see [`product`].
+//! On the processor, results are the same bits for any number of threads, and a sentence's are the same alone as in any batch;
+//! see [`product`]. On a GPU, the same batch gives the same bits again.
 //!
 //! # An example
 //!
@@ -50,9 +51,11 @@
 //! # Mistakes
 //!
 //! Shapes that do not fit are a bug of the caller: operations panic and name both shapes. Nothing here reads files or other
-//! input, so nothing returns an error.
+//! input, so nothing but the opening of a GPU returns an error; [`cuda`] says what happens when one fails later.
 
 pub mod cell;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod device;
 pub mod lane;
 mod memory;
@@ -64,11 +67,14 @@ pub mod product;
 pub mod random;
 mod rows;
 pub mod score;
+pub mod selftest;
 mod shared;
 mod tape;
 mod tensor;
 
-pub use device::{Cpu, Device};
+#[cfg(feature = "cuda")]
+pub use cuda::Cuda;
+pub use device::{Cpu, Device, DeviceChoice, DeviceError, Precision, UnknownName};
 pub use lane::Isa;
 pub use memory::Blocks;
 pub use params::{Init, Param, Params};

@@ -3,6 +3,8 @@
 //! A training step asks for the same sizes over and over. A block that is no longer needed goes onto the list of its size
 //! class and serves the next request of that class, so that after the first step nothing is taken from the system.
 
+#[cfg(feature = "cuda")]
+use crate::cuda::{DeviceBlock, Pointer};
 use crate::device::Device;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +15,40 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Default)]
 pub struct Blocks {
     /// Free blocks by their length; no list is empty.
-    free: Mutex<BTreeMap<usize, Vec<Vec<f32>>>>,
+    free: Mutex<BTreeMap<usize, Vec<Block>>>,
     blocks: AtomicUsize,
     bytes: AtomicUsize,
     used: AtomicUsize,
+}
+
+/// Numbers in the memory of a device.
+enum Block {
+    Cpu(Vec<f32>),
+    #[cfg(feature = "cuda")]
+    Cuda(DeviceBlock),
+}
+
+impl Block {
+    /// Takes a block of so many numbers from the system; on a GPU there may be no room for it.
+    fn new(device: &Device, length: usize) -> Option<Block> {
+        match device {
+            Device::Cpu(_) => Some(Block::Cpu(vec![0.0; length])),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(cuda) => cuda.allocate(length).map(Block::Cuda),
+        }
+    }
+
+    fn length(&self) -> usize {
+        match self {
+            Block::Cpu(numbers) => numbers.len(),
+            #[cfg(feature = "cuda")]
+            Block::Cuda(block) => block.length(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.length() * size_of::<f32>()
+    }
 }
 
 impl fmt::Debug for Blocks {
@@ -44,24 +76,35 @@ impl Blocks {
     /// Gives the free blocks back to the system.
     pub fn release(&self) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes: usize = free.values().flatten().map(|block| block.len() * size_of::<f32>()).sum();
+        let bytes: usize = free.values().flatten().map(Block::bytes).sum();
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         free.clear();
     }
 
-    fn take(&self, length: usize) -> Vec<f32> {
+    fn take(&self, device: &Device, length: usize) -> Block {
         let class = size_class(length);
-        let block = self.reuse(class).unwrap_or_else(|| {
-            self.blocks.fetch_add(1, Ordering::Relaxed);
-            self.bytes.fetch_add(class * size_of::<f32>(), Ordering::Relaxed);
-            vec![0.0; class]
+        let block = self.reuse(class).unwrap_or_else(|| self.take_new(device, class));
+        self.used.fetch_add(block.bytes(), Ordering::Relaxed);
+        block
+    }
+
+    fn take_new(&self, device: &Device, length: usize) -> Block {
+        let block = Block::new(device, length).or_else(|| {
+            // What is free in other sizes may make room.
+            self.release();
+            Block::new(device, length)
         });
-        self.used.fetch_add(block.len() * size_of::<f32>(), Ordering::Relaxed);
+        let Some(block) = block else {
+            let bytes = length * size_of::<f32>();
+            panic!("cuda: no room for {bytes} bytes on {device:?} beside the {} in use", self.bytes_used());
+        };
+        self.blocks.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(block.bytes(), Ordering::Relaxed);
         block
     }
 
     /// A free block of the class, or of one that is a little larger: batches of real text are all of different sizes.
-    fn reuse(&self, class: usize) -> Option<Vec<f32>> {
+    fn reuse(&self, class: usize) -> Option<Block> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let (&length, blocks) = free.range_mut(class..=class + class / 4).next()?;
         let block = blocks.pop();
@@ -71,10 +114,10 @@ impl Blocks {
         block
     }
 
-    fn put_back(&self, block: Vec<f32>) {
-        self.used.fetch_sub(block.len() * size_of::<f32>(), Ordering::Relaxed);
+    fn put_back(&self, block: Block) {
+        self.used.fetch_sub(block.bytes(), Ordering::Relaxed);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        free.entry(block.len()).or_default().push(block);
+        free.entry(block.length()).or_default().push(block);
     }
 }
 
@@ -87,32 +130,67 @@ fn size_class(length: usize) -> usize {
 
 /// A block of numbers on a device. It goes back to the device's free blocks when it is dropped.
 pub(crate) struct Buffer {
-    numbers: Vec<f32>,
+    /// There until it is dropped.
+    block: Option<Block>,
     device: Device,
 }
 
 impl Buffer {
     /// At least `length` numbers; what they are is left open.
     pub(crate) fn new(device: &Device, length: usize) -> Buffer {
-        Buffer { numbers: device.memory().take(length), device: device.clone() }
+        Buffer { block: Some(device.memory().take(device, length)), device: device.clone() }
+    }
+
+    fn block(&self) -> &Block {
+        self.block.as_ref().expect("it is there until the buffer is dropped")
     }
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
+    /// The numbers, where the processor can read them.
     pub(crate) fn numbers(&self) -> &[f32] {
-        &self.numbers
+        match self.block() {
+            Block::Cpu(numbers) => numbers,
+            #[cfg(feature = "cuda")]
+            Block::Cuda(_) => panic!("numbers on a GPU are copied before they are read"),
+        }
     }
 
     pub(crate) fn numbers_mut(&mut self) -> &mut [f32] {
-        &mut self.numbers
+        match self.block.as_mut().expect("it is there until the buffer is dropped") {
+            Block::Cpu(numbers) => numbers,
+            #[cfg(feature = "cuda")]
+            Block::Cuda(_) => panic!("numbers on a GPU are written by kernels"),
+        }
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Buffer {
+    /// Whole numbers on a GPU.
+    pub(crate) fn of_indices(device: &Device, numbers: &[u32]) -> Buffer {
+        let Device::Cuda(cuda) = device else { panic!("indices are copied to a GPU only") };
+        let buffer = Buffer::new(device, numbers.len());
+        cuda.upload(buffer.pointer(), numbers);
+        buffer
+    }
+
+    /// Where they begin in the memory of a GPU.
+    pub(crate) fn pointer(&self) -> Pointer {
+        match self.block() {
+            Block::Cuda(block) => block.pointer(),
+            Block::Cpu(_) => panic!("numbers of the processor are not on a GPU"),
+        }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.device.memory().put_back(std::mem::take(&mut self.numbers));
+        if let Some(block) = self.block.take() {
+            self.device.memory().put_back(block);
+        }
     }
 }
 

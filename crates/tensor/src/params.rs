@@ -6,10 +6,14 @@
 use crate::device::Device;
 use crate::product::Update;
 use crate::random::{Stream, unit};
-use crate::tensor::{Packs, Tensor};
+use crate::tensor::{Packs, Slot, Tensor};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Every parameter begins at a multiple of so many numbers, 256 bytes: fast products want their operands so. What lies between
+/// two parameters is zero, and so are its gradients and moments.
+const ALIGNMENT: usize = 64;
 
 /// A parameter of a [`Params`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +33,7 @@ pub struct Params {
     device: Device,
     seed: u64,
     entries: Vec<Entry>,
+    /// Numbers in the store, those between the parameters included.
     length: usize,
     weights: Tensor,
     /// Made at the first backward pass.
@@ -50,7 +55,7 @@ impl fmt::Debug for Params {
         for entry in &self.entries {
             writeln!(f, "{} {} × {}", entry.name, entry.rows, entry.columns)?;
         }
-        write!(f, "{} numbers in all", self.length)
+        write!(f, "{} numbers in all", self.count())
     }
 }
 
@@ -79,12 +84,12 @@ impl Params {
         assert!(self.gradients.is_none(), "parameter {name:?} comes after training has begun");
         let param = Param(self.entries.len());
         let start = self.length;
-        self.length += rows * columns;
+        self.length += (rows * columns).next_multiple_of(ALIGNMENT);
         self.make_room();
         let entry =
             Entry { name: name.to_owned(), start, rows, columns, packs: Arc::default(), begun: false };
         let stream = Stream::new(self.seed, param.0 as u32);
-        let numbers = &mut self.weights.data_mut()[entry.span()];
+        let mut numbers = vec![0.0; rows * columns];
         match init {
             Init::Constant(x) => numbers.fill(x),
             Init::Uniform(bound) => {
@@ -94,14 +99,15 @@ impl Params {
                 }
             }
         }
+        self.weights.write(entry.start, &numbers);
         self.entries.push(entry);
         param
     }
 
     fn make_room(&mut self) {
         if self.weights.columns() < self.length {
-            let mut larger = Tensor::scratch(&self.device, 1, self.length.next_power_of_two());
-            larger.data_mut()[..self.weights.columns()].copy_from_slice(self.weights.data());
+            let mut larger = Tensor::zeros(&self.device, 1, self.length.next_power_of_two());
+            larger.write_from(0, &self.weights, 0..self.weights.columns());
             self.weights = larger;
             // The smaller block would hardly be used again.
             self.device.memory().release();
@@ -115,7 +121,7 @@ impl Params {
 
     /// How many numbers there are in all.
     pub fn count(&self) -> usize {
-        self.length
+        self.entries.iter().map(|entry| entry.span().len()).sum()
     }
 
     /// All parameters, in the order in which they were added.
@@ -144,7 +150,7 @@ impl Params {
         let entry = &self.entries[param.0];
         let span = entry.span();
         assert_eq!(numbers.len(), span.len(), "{} numbers for {:?}", numbers.len(), entry.name);
-        self.weights.data_mut()[span].copy_from_slice(numbers);
+        self.weights.write(span.start, numbers);
         self.forget_packs();
     }
 
@@ -152,7 +158,7 @@ impl Params {
     pub fn gradient(&self, param: Param) -> Vec<f32> {
         let entry = &self.entries[param.0];
         match &self.gradients {
-            Some(gradients) if entry.begun => gradients.data()[entry.span()].to_vec(),
+            Some(gradients) if entry.begun => gradients.numbers(entry.span()),
             _ => vec![0.0; entry.rows * entry.columns],
         }
     }
@@ -163,32 +169,32 @@ impl Params {
     }
 
     /// Where to write a parameter's gradient, and whether to add to what is there.
-    pub(crate) fn gradient_mut(&mut self, param: Param) -> (&mut [f32], Update) {
+    pub(crate) fn gradient_slot(&mut self, param: Param) -> (Slot<'_>, Update) {
         let (device, length) = (&self.device, self.length);
-        let gradients = self.gradients.get_or_insert_with(|| Tensor::scratch(device, 1, length));
+        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length));
         let entry = &mut self.entries[param.0];
         let update = if entry.begun { Update::Add } else { Update::Set };
         entry.begun = true;
-        (&mut gradients.data_mut()[entry.span()], update)
+        (Slot { tensor: gradients, range: entry.span() }, update)
     }
 
     /// All gradients; zeros where no backward pass has reached.
-    pub(crate) fn gradients(&mut self) -> &[f32] {
+    pub(crate) fn gradients(&mut self) -> &Tensor {
         let (device, length) = (&self.device, self.length);
-        let gradients = self.gradients.get_or_insert_with(|| Tensor::scratch(device, 1, length)).data_mut();
+        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length));
         for entry in self.entries.iter_mut().filter(|entry| !entry.begun) {
-            gradients[entry.span()].fill(0.0);
+            Slot { tensor: gradients, range: entry.span() }.zero();
             entry.begun = true;
         }
         gradients
     }
 
     /// All weights, to be changed, and all gradients.
-    pub(crate) fn weights_and_gradients(&mut self) -> (&mut [f32], &[f32]) {
+    pub(crate) fn weights_and_gradients(&mut self) -> (Slot<'_>, &Tensor) {
         self.gradients();
         self.forget_packs();
-        let gradients = self.gradients.as_ref().expect("made above").data();
-        (&mut self.weights.data_mut()[..self.length], gradients)
+        let gradients = self.gradients.as_ref().expect("made above");
+        (Slot { tensor: &mut self.weights, range: 0..self.length }, gradients)
     }
 
     /// Packed copies are of the weights as they were.

@@ -35,6 +35,12 @@ impl Stream {
         }
     }
 
+    /// The generator's key.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn key(&self) -> [u32; 2] {
+        self.key
+    }
+
     /// Four words for a place.
     pub fn at(&self, place: [u32; 4]) -> [u32; 4] {
         philox(self.key, place)

@@ -106,6 +106,18 @@ impl Rows {
         place_of
     }
 
+    /// The first row of each step, and the number of rows.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn starts(&self) -> &[u32] {
+        &self.starts
+    }
+
+    /// The length of the sequence at each place.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn lengths(&self) -> &[u32] {
+        &self.lengths
+    }
+
     /// The number of the sequence at each place.
     pub fn examples(&self) -> &[u32] {
         &self.examples

@@ -1,9 +1,11 @@
 //! Values that remember how they came to be, and the way back.
 
-use crate::device::Device;
+#[cfg(feature = "cuda")]
+use crate::cuda::Pointer;
+use crate::device::{Device, on_device};
 use crate::params::{Param, Params};
 use crate::product::Update;
-use crate::tensor::Tensor;
+use crate::tensor::{Slot, Tensor};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::{Rc, Weak};
@@ -255,26 +257,41 @@ impl Gradients<'_> {
         let Some(index) = self.index(var) else { return };
         match self.sources[index] {
             Source::Value if self.slots[index].is_none() => self.slots[index] = Some(gradient),
-            _ => self.write(var, |sum, update| update.apply(sum, gradient.data())),
+            _ => on_device!(gradient.device(),
+            _cpu => self.write(var, |sum, update| update.apply(sum, gradient.data())),
+            cuda => self.write_cuda(var, |sum, update| {
+                let length = gradient.rows() * gradient.columns();
+                crate::ops::arrange::cuda::put_numbers(cuda, sum, gradient.pointer(), length, update);
+            })),
         }
     }
 
     /// Lets `f` write the gradient of `var` in place: it sets all numbers, or adds to them, as it is told.
     /// Nothing happens where nobody asks for it.
     pub(crate) fn write(&mut self, var: &Var, f: impl FnOnce(&mut [f32], Update)) {
-        let Some(index) = self.index(var) else { return };
-        match (self.sources[index], &mut self.slots[index]) {
-            (Source::Param(param), _) => {
-                let params = self.params.as_mut().expect("a backward pass is under way");
-                let (numbers, update) = params.gradient_mut(param);
-                f(numbers, update);
-            }
-            (Source::Value, Some(gradient)) => f(gradient.data_mut(), Update::Add),
-            (Source::Value, slot) => {
-                let (rows, columns) = var.shape();
-                f(slot.insert(Tensor::scratch(var.device(), rows, columns)).data_mut(), Update::Set);
-            }
+        if let Some((slot, update)) = self.slot(var) {
+            f(slot.data_mut(), update);
         }
+    }
+
+    /// As [`Gradients::write`], for a gradient on a GPU.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn write_cuda(&mut self, var: &Var, f: impl FnOnce(Pointer, Update)) {
+        if let Some((slot, update)) = self.slot(var) {
+            f(slot.pointer(), update);
+        }
+    }
+
+    fn slot(&mut self, var: &Var) -> Option<(Slot<'_>, Update)> {
+        let index = self.index(var)?;
+        let (rows, columns) = var.shape();
+        if let Source::Param(param) = self.sources[index] {
+            return Some(self.params.as_mut().expect("a backward pass is under way").gradient_slot(param));
+        }
+        let slot = &mut self.slots[index];
+        let update = if slot.is_some() { Update::Add } else { Update::Set };
+        let tensor = slot.get_or_insert_with(|| Tensor::scratch(var.device(), rows, columns));
+        Some((Slot { tensor, range: 0..rows * columns }, update))
     }
 }
 

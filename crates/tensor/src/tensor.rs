@@ -1,6 +1,8 @@
 //! A matrix of numbers on a device.
 
-use crate::device::Device;
+#[cfg(feature = "cuda")]
+use crate::cuda::Pointer;
+use crate::device::{Device, on_device};
 use crate::memory::Buffer;
 use crate::product::{Mat, Packed};
 use crate::shared::Grid;
@@ -16,6 +18,33 @@ pub struct Tensor {
     rows: usize,
     columns: usize,
     packs: Option<Arc<Packs>>,
+}
+
+/// Some numbers of a tensor, to be written.
+pub(crate) struct Slot<'a> {
+    pub(crate) tensor: &'a mut Tensor,
+    pub(crate) range: Range<usize>,
+}
+
+impl<'a> Slot<'a> {
+    pub(crate) fn data_mut(self) -> &'a mut [f32] {
+        &mut self.tensor.data_mut()[self.range]
+    }
+
+    /// Where they begin on the GPU.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn pointer(self) -> Pointer {
+        self.tensor.pointer_mut().at(self.range.start)
+    }
+
+    pub(crate) fn zero(self) {
+        on_device!(&self.tensor.device().clone(),
+        _cpu => self.data_mut().fill(0.0),
+        cuda => {
+            let length = self.range.len();
+            cuda.zero(self.pointer(), length);
+        });
+    }
 }
 
 /// The packed copies of a weight, made when they are first asked for.
@@ -45,7 +74,7 @@ impl Tensor {
     /// Zeros.
     pub fn zeros(device: &Device, rows: usize, columns: usize) -> Tensor {
         let mut tensor = Tensor::scratch(device, rows, columns);
-        tensor.data_mut().fill(0.0);
+        Slot { range: 0..rows * columns, tensor: &mut tensor }.zero();
         tensor
     }
 
@@ -53,8 +82,32 @@ impl Tensor {
     pub fn new(device: &Device, rows: usize, columns: usize, numbers: &[f32]) -> Tensor {
         assert_eq!(numbers.len(), rows * columns, "{} numbers for {rows} × {columns}", numbers.len());
         let mut tensor = Tensor::scratch(device, rows, columns);
-        tensor.data_mut().copy_from_slice(numbers);
+        tensor.write(0, numbers);
         tensor
+    }
+
+    /// Writes numbers from the `start`-th on.
+    pub(crate) fn write(&mut self, start: usize, numbers: &[f32]) {
+        assert!(start + numbers.len() <= self.rows * self.columns);
+        on_device!(&self.device().clone(),
+            _cpu => self.data_mut()[start..start + numbers.len()].copy_from_slice(numbers),
+            cuda => cuda.upload(self.pointer_mut().at(start), numbers));
+    }
+
+    /// The same numbers in a block of their own.
+    fn copied(&self) -> Tensor {
+        let mut copy = Tensor::scratch(self.device(), self.rows, self.columns);
+        copy.write_from(0, self, 0..self.rows * self.columns);
+        copy
+    }
+
+    /// Writes some numbers of another tensor from the `start`-th on.
+    pub(crate) fn write_from(&mut self, start: usize, other: &Tensor, range: Range<usize>) {
+        let end = start + range.len();
+        assert!(end <= self.rows * self.columns && range.end <= other.rows * other.columns);
+        on_device!(&self.device().clone(),
+            _cpu => self.data_mut()[start..end].copy_from_slice(&other.data()[range]),
+            cuda => cuda.copy(self.pointer_mut().at(start), other.pointer().at(range.start), range.len()));
     }
 
     /// A matrix inside of a flat row of numbers.
@@ -91,13 +144,24 @@ impl Tensor {
 
     /// A copy of the numbers, row after row.
     pub fn to_vec(&self) -> Vec<f32> {
-        self.data().to_vec()
+        self.numbers(0..self.rows * self.columns)
+    }
+
+    /// A copy of some of the numbers.
+    pub(crate) fn numbers(&self, range: Range<usize>) -> Vec<f32> {
+        on_device!(self.device(),
+        _cpu => self.data()[range].to_vec(),
+        cuda => {
+            let mut numbers = vec![0.0; range.len()];
+            cuda.download(self.pointer().at(range.start), &mut numbers);
+            numbers
+        })
     }
 
     /// The only number of a 1 × 1 tensor.
     pub fn item(&self) -> f32 {
         assert_eq!(self.shape(), (1, 1), "one number of a tensor of {} × {}", self.rows, self.columns);
-        self.data()[0]
+        self.to_vec()[0]
     }
 
     pub(crate) fn data(&self) -> &[f32] {
@@ -106,13 +170,18 @@ impl Tensor {
 
     /// The numbers, to be changed. Where they are shared, the others keep theirs.
     pub(crate) fn data_mut(&mut self) -> &mut [f32] {
-        if Arc::get_mut(&mut self.data).is_none() {
-            *self = Tensor::new(self.device(), self.rows, self.columns, self.data());
-        }
-        self.packs = None;
+        self.make_own();
         let (start, end) = (self.offset, self.offset + self.rows * self.columns);
         let buffer = Arc::get_mut(&mut self.data).expect("a fresh copy is not shared");
         &mut buffer.numbers_mut()[start..end]
+    }
+
+    /// Gives it numbers that nobody else has.
+    fn make_own(&mut self) {
+        if Arc::get_mut(&mut self.data).is_none() {
+            *self = self.copied();
+        }
+        self.packs = None;
     }
 
     pub(crate) fn mat(&self) -> Mat<'_> {
@@ -161,10 +230,24 @@ impl Tensor {
     }
 }
 
+#[cfg(feature = "cuda")]
+impl Tensor {
+    /// Where its numbers begin on the GPU, to be read.
+    pub(crate) fn pointer(&self) -> Pointer {
+        self.data.pointer().at(self.offset)
+    }
+
+    /// Where its numbers begin on the GPU, to be changed. Where they are shared, the others keep theirs.
+    pub(crate) fn pointer_mut(&mut self) -> Pointer {
+        self.make_own();
+        self.pointer()
+    }
+}
+
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} × {} on {:?}", self.rows, self.columns, self.device())?;
-        for row in self.data().chunks(self.columns.max(1)).take(8) {
+        for row in self.to_vec().chunks(self.columns.max(1)).take(8) {
             writeln!(f, "  {:?}", &row[..row.len().min(8)])?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use couplet_nn::weights::{self, WeightsError};
 use couplet_nn::{ConfigError, Pass, Seq2Seq, Training};
 use couplet_search::Folder;
 use couplet_tensor::optimiser::Adam;
-use couplet_tensor::{Device, Params, Tape};
+use couplet_tensor::{Device, Params, Tape, Tensor};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -254,14 +254,14 @@ impl Trainer {
         Ok(Trained { corpus: self.corpus, model: self.model, params: self.params, best_loss, updates })
     }
 
-    /// Forward, backward, and new weights, for one batch. Returns the norm of the gradients.
+    /// Forward, backward, and new weights, for one batch. Returns the norm of the gradients, which a GPU may still be at.
     fn update(
         &mut self,
         examples: &[u32],
         adam: &mut Adam,
         progress: &mut Progress<'_>,
         recent: &mut Recent,
-    ) -> Result<f32, TrainError> {
+    ) -> Result<Option<Tensor>, TrainError> {
         let began = Instant::now();
         let train = &self.config.train;
         let batch = self.corpus.train.batch(examples);
@@ -269,13 +269,14 @@ impl Trainer {
         let training = Training { tape: &tape, seed: train.seed, update: progress.update as u32 };
         let loss =
             self.model.loss(&Pass::training(&self.params, training), &batch, train.label_smoothing).mean;
-        let value = loss.value().item();
         progress.update += 1;
+        tape.backward(&loss, &mut self.params);
+        let norm = adam.step(&mut self.params, train.rate_at(progress.update));
+        // Read last: on a GPU it waits for all that has been asked for.
+        let value = loss.value().item();
         if !value.is_finite() {
             return Err(TrainError::Diverged { update: progress.update, loss: value });
         }
-        tape.backward(&loss, &mut self.params);
-        let norm = adam.step(&mut self.params, train.rate_at(progress.update)).unwrap_or_default();
         recent.loss += f64::from(value) * batch.targets() as f64;
         recent.targets += batch.targets();
         recent.tokens += batch.tokens();
@@ -287,7 +288,7 @@ impl Trainer {
         &self,
         progress: &mut Progress<'_>,
         recent: &mut Recent,
-        norm: f32,
+        norm: Option<Tensor>,
         per_epoch: u64,
     ) -> Result<(), TrainError> {
         let Recent { loss, targets, tokens, seconds } = std::mem::take(recent);
@@ -296,7 +297,7 @@ impl Trainer {
             epoch: progress.update as f64 / per_epoch as f64,
             loss: loss / targets.max(1) as f64,
             rate: self.config.train.rate_at(progress.update),
-            norm,
+            norm: norm.map_or(0.0, |norm| norm.item()),
             tokens_per_second: tokens as f64 / seconds.max(1e-9),
             seconds: progress.seconds(),
         };

@@ -1,10 +1,12 @@
 //! Numbers that pointwise mathematics is written over.
 //!
 //! A cell or a score is written once, over [`Lane`]. With `f64` it is the reference and can be differentiated numerically,
-//! with a [`Vector`] it handles eight units at a time on the CPU.
+//! with a [`Vector`] it handles eight units at a time on the CPU, and with a symbol it writes the source of a GPU's kernel.
 
 mod avx2;
 mod portable;
+#[cfg(feature = "cuda")]
+pub(crate) mod source;
 mod vector;
 
 use std::ops::{Add, Mul, Neg, Sub};

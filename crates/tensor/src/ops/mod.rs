@@ -1,7 +1,8 @@
 //! Operations: each as large as the thing it computes, each with its way back.
 //!
 //! A folder an operation: `mod.rs` says what it computes, its shapes and its gradient, and picks the device; `reference.rs`
-//! computes it plainly in `f64`, for readers and for tests; `cpu.rs` is what runs.
+//! computes it plainly in `f64`, for readers and for tests; `cpu.rs` is what runs on the processor, `cuda.rs` and its kernels,
+//! a `.cu` file, on a GPU.
 
 pub mod arrange;
 pub mod attention;
@@ -30,3 +31,29 @@ pub use pointwise::{add, multiply_elements, relu, scale, sigmoid, tanh};
 pub use recurrent::{LayerWeights, Recurrent, recurrent};
 pub use scan::{Scan, ScanState, Scanned};
 pub use softmax::softmax;
+
+/// Every kernel's source under its name, those that are generic with each cell, score and function.
+#[cfg(feature = "cuda")]
+pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
+    use crate::cell::{Gru, Lstm, Simple};
+    use crate::score::{Additive, Dot};
+    let sources = [
+        arrange::cuda::SOURCE,
+        attention::cuda::source::<Additive>(),
+        attention::cuda::source::<Dot>(),
+        cross_entropy::cuda::SOURCE,
+        dropout::cuda::SOURCE,
+        embedding::cuda::SOURCE,
+        layer_norm::cuda::SOURCE,
+        softmax::cuda::SOURCE,
+        sums::cuda::SOURCE,
+        time_loop::cuda::ROWS,
+        time_loop::cuda::source::<Simple>(),
+        time_loop::cuda::source::<Gru>(),
+        time_loop::cuda::source::<Lstm>(),
+        crate::cuda::PRODUCT,
+        crate::optimiser::cuda::SOURCE,
+    ];
+    let sources = sources.iter().map(|source| (source.name, source.whole()));
+    sources.chain(pointwise::all_kernels()).collect()
+}

@@ -1,4 +1,5 @@
-use crate::device::{Cpu, Device};
+use super::Step;
+use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::sums::dot;
 use crate::tensor::Tensor;
@@ -17,7 +18,8 @@ impl Kernel for SquareSum<'_> {
     }
 }
 
-pub(super) fn norm(cpu: &Cpu, device: &Device, gradients: &[f32]) -> f32 {
+pub(super) fn norm(cpu: &Cpu, gradients: &Tensor) -> Tensor {
+    let (device, gradients) = (gradients.device(), gradients.data());
     let blocks = gradients.len().div_ceil(BLOCK);
     let mut sums = Tensor::scratch(device, 1, blocks);
     cpu.pool.split_rows(blocks, gradients.len(), [sums.data_mut()], |share, [sums]| {
@@ -26,24 +28,14 @@ pub(super) fn norm(cpu: &Cpu, device: &Device, gradients: &[f32]) -> f32 {
             *sum = cpu.isa.run(SquareSum(&gradients[block * BLOCK..end]));
         }
     });
-    sums.data().iter().map(|&sum| f64::from(sum)).sum::<f64>().sqrt() as f32
-}
-
-/// The numbers of an update that are the same for all weights.
-#[derive(Clone, Copy)]
-pub(super) struct Step {
-    pub(super) betas: [f32; 2],
-    /// What clipping multiplies the gradients with.
-    pub(super) factor: f32,
-    /// The rate, corrected for the first moment's start at zero.
-    pub(super) rate: f32,
-    /// The same correction of the second moment, under the root.
-    pub(super) root: f32,
-    pub(super) epsilon: f32,
+    let norm = sums.data().iter().map(|&sum| f64::from(sum)).sum::<f64>().sqrt() as f32;
+    Tensor::new(device, 1, 1, &[norm])
 }
 
 struct Adam<'a> {
     how: Step,
+    /// What clipping multiplies the gradients with.
+    factor: f32,
     weights: &'a mut [f32],
     gradients: &'a [f32],
     moments: [&'a mut [f32]; 2],
@@ -54,11 +46,11 @@ impl Kernel for Adam<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Step { betas: [b1, b2], factor, rate, root, epsilon } = self.how;
+        let Step { betas: [b1, b2], rate, root, epsilon, limit: _ } = self.how;
         let [m, v] = self.moments.map(|moment| moment.chunks_mut(LANES));
         for (((w, g), m), v) in self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES)).zip(m).zip(v)
         {
-            let g = V::load(g) * V::lit(factor);
+            let g = V::load(g) * V::lit(self.factor);
             let first = V::lit(b1).mul_add(V::load(m), V::lit(1.0 - b1) * g);
             let second = V::lit(b2).mul_add(V::load(v), V::lit(1.0 - b2) * g * g);
             first.store(m);
@@ -72,13 +64,18 @@ impl Kernel for Adam<'_> {
 pub(super) fn update(
     cpu: &Cpu,
     weights: &mut [f32],
-    gradients: &[f32],
-    m: &mut [f32],
-    v: &mut [f32],
+    gradients: &Tensor,
+    moments: [&mut Tensor; 2],
+    norm: Option<&Tensor>,
     how: Step,
 ) {
     let n = weights.len();
+    let factor = match (how.limit, norm) {
+        (Some(limit), Some(norm)) => (limit / (norm.item() + 1e-6)).min(1.0),
+        _ => 1.0,
+    };
+    let [m, v] = moments.map(Tensor::data_mut);
     cpu.pool.split_rows(n, n, [weights, m, v], |range, [weights, m, v]| {
-        cpu.isa.run(Adam { how, weights, gradients: &gradients[range], moments: [m, v] });
+        cpu.isa.run(Adam { how, factor, weights, gradients: &gradients.data()[range], moments: [m, v] });
     });
 }

@@ -11,17 +11,32 @@
 //! One pass over the gradients finds the norm, a second one clips and updates; the gradients themselves are not changed.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 pub mod reference;
 
-use crate::device::Device;
+use crate::device::on_device;
 use crate::params::Params;
 use crate::tensor::Tensor;
 
-/// The norm of all gradients together.
-pub fn gradient_norm(params: &mut Params) -> f32 {
+/// The norm of all gradients together: 1 × 1.
+pub fn gradient_norm(params: &mut Params) -> Tensor {
     let device = params.device().clone();
-    let Device::Cpu(cpu) = &device;
-    cpu::norm(cpu, &device, params.gradients())
+    let gradients = params.gradients();
+    on_device!(&device, cpu => cpu::norm(cpu, gradients), cuda => cuda::norm(cuda, gradients))
+}
+
+/// The numbers of an update that are the same for all weights.
+#[derive(Clone, Copy)]
+struct Step {
+    betas: [f32; 2],
+    /// The rate, corrected for the first moment's start at zero.
+    rate: f32,
+    /// The same correction of the second moment, under the root.
+    root: f32,
+    epsilon: f32,
+    /// The largest norm of the gradients; those above are scaled down to it.
+    limit: Option<f32>,
 }
 
 /// Adam's settings and what it remembers.
@@ -50,28 +65,25 @@ impl Adam {
     }
 
     /// Changes the weights by their gradients and begins a new step. Returns the norm of the gradients before clipping, where
-    /// they are clipped.
-    pub fn step(&mut self, params: &mut Params, rate: f32) -> Option<f32> {
+    /// they are clipped; on a GPU, reading it waits for the step.
+    pub fn step(&mut self, params: &mut Params, rate: f32) -> Option<Tensor> {
         let norm = self.clip.map(|_| gradient_norm(params));
-        let clipped = match (self.clip, norm) {
-            (Some(limit), Some(norm)) => (limit / (norm + 1e-6)).min(1.0),
-            _ => 1.0,
-        };
         self.steps += 1;
         let device = params.device().clone();
-        let length = params.count();
-        let [m, v] = self.moments.get_or_insert_with(|| [(); 2].map(|()| Tensor::zeros(&device, 1, length)));
         let (weights, gradients) = params.weights_and_gradients();
+        let length = gradients.columns();
+        let [m, v] = self.moments.get_or_insert_with(|| [(); 2].map(|()| Tensor::zeros(&device, 1, length)));
         let [first, second] = self.betas.map(|beta| (1.0 - f64::from(beta).powi(self.steps)) as f32);
-        let update = cpu::Step {
+        let how = Step {
             betas: self.betas,
-            factor: clipped,
             rate: rate / first,
             root: 1.0 / second.sqrt(),
             epsilon: self.epsilon,
+            limit: self.clip,
         };
-        let Device::Cpu(cpu) = &device;
-        cpu::update(cpu, weights, gradients, m.data_mut(), v.data_mut(), update);
+        on_device!(&device,
+            cpu => cpu::update(cpu, weights.data_mut(), gradients, [m, v], norm.as_ref(), how),
+            cuda => cuda::update(cuda, weights.pointer(), gradients, [m, v], norm.as_ref(), how));
         params.zero_gradients();
         norm
     }

@@ -66,7 +66,7 @@ impl Right<'_> {
     }
 }
 
-/// `out = a · b` or `out += a · b`; `out` is row-major.
+/// `out = a · b` or `out += a · b` on the processor; `out` is row-major.
 ///
 /// ```
 /// use couplet_tensor::{Device, Mat, Update, multiply};
@@ -99,7 +99,7 @@ pub(crate) fn multiply_into(
         return;
     }
     assert!(out.len() >= (m - 1) * stride + n, "{} numbers for a product of {m} × {n}", out.len());
-    let Device::Cpu(cpu) = device;
+    let cpu = device.expect_cpu();
     if k == 0 {
         if update == Update::Set {
             out.chunks_mut(stride).take(m).for_each(|row| row[..n].fill(0.0));

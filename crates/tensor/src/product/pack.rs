@@ -24,7 +24,7 @@ impl Packed {
         let (depth, columns) = (b.rows(), b.columns());
         let panels = columns.div_ceil(PANEL);
         let mut data = Buffer::new(device, panels * PANEL * depth);
-        let Device::Cpu(cpu) = device;
+        let cpu = device.expect_cpu();
         let numbers = &mut data.numbers_mut()[..panels * PANEL * depth];
         cpu.pool.split_rows(panels, numbers.len(), [numbers], |own, [numbers]| {
             pack_panels(b, 0..depth, own, numbers);

@@ -34,7 +34,7 @@ fn ten_steps_of_training_are_those_of_pytorch() {
                 }
             }
             found_losses.push(loss.value().item());
-            found_norms.push(adam.step(&mut params, rate).expect("a norm where there is a limit"));
+            found_norms.push(adam.step(&mut params, rate).expect("a norm where there is a limit").item());
         }
         let of_steps = [
             ("losses", found_losses, &mut losses, TOLERANCE_OF_LOSSES),

@@ -2,6 +2,11 @@
 //!
 //! Back, each number's gradient goes where the number came from; where a row was taken several times, they add up.
 
+mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+
+use crate::device::on_device;
 use crate::ops::embedding;
 use crate::product::Update;
 use crate::tape::{Var, record};
@@ -19,13 +24,10 @@ pub fn concat_columns(parts: &[&Var]) -> Var {
     let mut y = Tensor::scratch(parts[0].device(), rows, columns);
     let mut start = 0;
     for part in parts {
-        let width = part.columns();
-        for (y, x) in
-            y.data_mut().chunks_exact_mut(columns.max(1)).zip(part.value().data().chunks_exact(width.max(1)))
-        {
-            y[start..start + width].copy_from_slice(x);
-        }
-        start += width;
+        on_device!(part.device(),
+            _cpu => cpu::put_columns(&mut y, start, part.value()),
+            cuda => cuda::put_columns(cuda, &mut y, start, part.value()));
+        start += part.columns();
     }
     let inputs: Vec<Var> = parts.iter().map(|&part| part.clone()).collect();
     let [y] = record(parts, [y], move |gradients, [dy]| {
@@ -33,12 +35,9 @@ pub fn concat_columns(parts: &[&Var]) -> Var {
         let mut start = 0;
         for part in &inputs {
             let width = part.columns();
-            gradients.write(part, |dx, update| {
-                for (dx, dy) in dx.chunks_exact_mut(width.max(1)).zip(dy.data().chunks_exact(columns.max(1)))
-                {
-                    update.apply(dx, &dy[start..start + width]);
-                }
-            });
+            on_device!(part.device(),
+                _cpu => gradients.write(part, |dx, update| cpu::take_columns(dx, width, &dy, start, update)),
+                cuda => gradients.write_cuda(part, |dx, update| cuda::take_columns(cuda, dx, width, &dy, start, update)));
             start += width;
         }
     });
@@ -56,17 +55,20 @@ pub fn concat_rows(parts: &[&Var]) -> Var {
     let mut y = Tensor::scratch(parts[0].device(), rows, columns);
     let mut start = 0;
     for part in parts {
-        let x = part.value().data();
-        y.data_mut()[start..start + x.len()].copy_from_slice(x);
-        start += x.len();
+        y.write_from(start, part.value(), 0..part.rows() * columns);
+        start += part.rows() * columns;
     }
     let inputs: Vec<Var> = parts.iter().map(|&part| part.clone()).collect();
     let [y] = record(parts, [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
         let mut start = 0;
         for part in &inputs {
-            let length = part.value().data().len();
-            gradients.write(part, |dx, update| update.apply(dx, &dy.data()[start..start + length]));
+            let length = part.rows() * columns;
+            on_device!(part.device(),
+            _cpu => gradients.write(part, |dx, update| update.apply(dx, &dy.data()[start..start + length])),
+            cuda => gradients.write_cuda(part, |dx, update| {
+                cuda::put_numbers(cuda, dx, dy.pointer().at(start), length, update);
+            }));
             start += length;
         }
     });
@@ -77,16 +79,24 @@ pub fn concat_rows(parts: &[&Var]) -> Var {
 pub fn row_block(x: &Var, rows: Range<usize>) -> Var {
     let columns = x.columns();
     let numbers = rows.start * columns..rows.end * columns;
-    let y = Tensor::new(x.device(), rows.len(), columns, &x.value().data()[numbers.clone()]);
+    let mut y = Tensor::scratch(x.device(), rows.len(), columns);
+    y.write_from(0, x.value(), numbers.clone());
     let input = x.clone();
     let [y] = record(&[x], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
-        gradients.write(&input, |dx, update| {
+        on_device!(input.device(),
+        _cpu => gradients.write(&input, |dx, update| {
             if update == Update::Set {
                 dx.fill(0.0);
             }
             Update::Add.apply(&mut dx[numbers], dy.data());
-        });
+        }),
+        cuda => gradients.write_cuda(&input, |dx, update| {
+            if update == Update::Set {
+                cuda.zero(dx, input.rows() * columns);
+            }
+            cuda::put_numbers(cuda, dx.at(numbers.start), dy.pointer(), numbers.len(), Update::Add);
+        }));
     });
     y
 }

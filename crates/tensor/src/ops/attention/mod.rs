@@ -16,10 +16,12 @@
 //! energies, and term by term to query, key and vector; the terms are computed again, not kept.
 
 pub(crate) mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 pub mod reference;
 pub(crate) mod row;
 
-use crate::device::Device;
+use crate::device::on_device;
 use crate::rows::Rows;
 use crate::score::Score;
 use crate::tape::{Var, record};
@@ -57,16 +59,18 @@ impl Memory {
 /// The context of each row and the weights that made it; see the [module](self).
 pub fn attend<S: Score>(query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
     memory.check::<S>(query.rows(), query.columns(), vector);
-    let Device::Cpu(cpu) = query.device();
     let vector_value = vector.map(Var::value);
-    let (context, weights) = cpu::forward::<S>(cpu, query.value(), vector_value, memory);
+    let (context, weights) = on_device!(query.device(),
+        cpu => cpu::forward::<S>(cpu, query.value(), vector_value, memory),
+        cuda => cuda::forward::<S>(cuda, query.value(), vector_value, memory));
     let inputs: Vec<&Var> = [query, &memory.keys, &memory.values].into_iter().chain(vector).collect();
     record(&inputs, [context, weights.clone()], {
         let (query, vector, memory) = (query.clone(), vector.cloned(), memory.clone());
         move |gradients, [dcontext, dweights]| {
-            let Device::Cpu(cpu) = query.device();
-            let upstream = (dcontext.as_ref(), dweights.as_ref());
-            cpu::backward::<S>(cpu, gradients, upstream, &weights, &query, vector.as_ref(), &memory);
+            let (upstream, vector) = ((dcontext.as_ref(), dweights.as_ref()), vector.as_ref());
+            on_device!(query.device(),
+                cpu => cpu::backward::<S>(cpu, gradients, upstream, &weights, &query, vector, &memory),
+                cuda => cuda::backward::<S>(cuda, gradients, upstream, &weights, &query, vector, &memory));
         }
     })
 }

@@ -1,10 +1,9 @@
+use super::Back;
 use crate::cell::{Cell, slots, state_slot};
 use crate::device::Cpu;
-use crate::ops::sums::column_sums;
+use crate::ops::time_loop::cpu::{at, parts, parts_to_read};
 use crate::ops::time_loop::units::{Backward, Forward, Units};
-use crate::ops::time_loop::{at, parts, parts_to_read};
 use crate::pool::Worker;
-use crate::product::Update;
 use crate::tape::Var;
 use crate::tensor::Tensor;
 use std::marker::PhantomData;
@@ -65,15 +64,6 @@ fn gates<C: Cell>(
     gates
 }
 
-/// The gradients of a step's inputs.
-pub(super) struct Back {
-    pub(super) of_input: Tensor,
-    pub(super) of_state: Tensor,
-    pub(super) before: Vec<Tensor>,
-    /// Those of the slots, from which that of the state's bias is summed.
-    pub(super) slots: Tensor,
-}
-
 pub(super) fn backward<C: Cell>(
     cpu: &Cpu,
     mut gates: Tensor,
@@ -111,9 +101,4 @@ pub(super) fn backward<C: Cell>(
         }
     }
     Back { of_input, of_state, before: running, slots: gates }
-}
-
-pub(super) fn to_bias(cpu: &Cpu, db: &mut [f32], slots: &Tensor, update: Update) {
-    let apart = slots.columns() - db.len()..slots.columns();
-    column_sums(cpu, slots.mat().column_block(apart), db, update);
 }

@@ -10,10 +10,23 @@
 //! It is the step that a search takes, and with it any recurrence can be written as a loop.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 
 use crate::cell::Cell;
-use crate::device::Device;
+use crate::device::on_device;
+use crate::ops::sums::column_sums;
 use crate::tape::{Var, record_all};
+use crate::tensor::Tensor;
+
+/// The gradients of a step's inputs.
+struct Back {
+    of_input: Tensor,
+    of_state: Tensor,
+    before: Vec<Tensor>,
+    /// Those of the slots, from which that of the state's bias is summed.
+    slots: Tensor,
+}
 
 /// One step of a cell; see the [module](self).
 pub fn cell_step<C: Cell>(
@@ -31,20 +44,29 @@ pub fn cell_step<C: Cell>(
     let apart = (1, C::APART * hidden);
     state_bias.iter().for_each(|bias| assert_eq!(bias.shape(), apart, "the state's bias"));
 
-    let Device::Cpu(cpu) = of_input.device();
     let bias = state_bias.map(Var::value);
-    let (after, slots) = cpu::forward::<C>(cpu, of_input.value(), of_state.value(), bias, before);
+    let (after, slots) = on_device!(of_input.device(),
+        cpu => cpu::forward::<C>(cpu, of_input.value(), of_state.value(), bias, before),
+        cuda => cuda::forward::<C>(cuda, of_input.value(), of_state.value(), bias, before));
     let inputs: Vec<&Var> = [of_input, of_state].into_iter().chain(state_bias).chain(before).collect();
     record_all(&inputs, after.clone(), {
         let (of_input, of_state) = (of_input.clone(), of_state.clone());
         let (state_bias, before) = (state_bias.cloned(), before.to_vec());
         move |gradients, upstream| {
-            let Device::Cpu(cpu) = of_input.device();
-            let back = cpu::backward::<C>(cpu, slots, upstream, &before, &after);
+            let back = on_device!(of_input.device(),
+                cpu => cpu::backward::<C>(cpu, slots, upstream, &before, &after),
+                cuda => cuda::backward::<C>(cuda, slots, upstream, &before, &after));
             gradients.add(&of_input, back.of_input);
             gradients.add(&of_state, back.of_state);
             if let Some(bias) = &state_bias {
-                gradients.write(bias, |db, update| cpu::to_bias(cpu, db, &back.slots, update));
+                let apart = back.slots.columns() - bias.columns()..back.slots.columns();
+                on_device!(bias.device(),
+                cpu => gradients.write(bias, |db, update| {
+                    column_sums(cpu, back.slots.mat().column_block(apart), db, update);
+                }),
+                cuda => gradients.write_cuda(bias, |db, update| {
+                    crate::ops::sums::cuda::column_sums(cuda, back.slots.view().column_block(apart), db, update);
+                }));
             }
             before.iter().zip(back.before).for_each(|(part, gradient)| gradients.add(part, gradient));
         }

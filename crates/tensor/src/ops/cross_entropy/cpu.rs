@@ -1,4 +1,4 @@
-use super::CrossEntropy;
+use super::{CrossEntropy, Kept, Pass};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::linear::fill_rows;
@@ -10,19 +10,6 @@ use crate::tensor::Tensor;
 const BLOCK: usize = 4 << 20;
 /// What one logit costs, in simple operations.
 const COST: usize = 8;
-
-pub(super) struct Pass {
-    pub(super) loss: Tensor,
-    pub(super) of_rows: Tensor,
-    pub(super) gradients: Option<Kept>,
-}
-
-/// The gradients for a loss whose own gradient is 1.
-pub(super) struct Kept {
-    pub(super) x: Tensor,
-    pub(super) weight: Tensor,
-    pub(super) bias: Tensor,
-}
 
 pub(super) fn forward(
     cpu: &Cpu,

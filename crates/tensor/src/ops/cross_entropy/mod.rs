@@ -15,9 +15,11 @@
 //! `dW = Σ dlogitsᵀ·x`, and only multiplied with the loss's own gradient on the way back.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 pub mod reference;
 
-use crate::device::Device;
+use crate::device::on_device;
 use crate::tape::{Var, any_tracked, record};
 use crate::tensor::Tensor;
 
@@ -28,6 +30,19 @@ pub struct CrossEntropy {
     pub scale: f32,
     /// The share `ε` of the target that is spread over all classes.
     pub smoothing: f32,
+}
+
+struct Pass {
+    loss: Tensor,
+    of_rows: Tensor,
+    gradients: Option<Kept>,
+}
+
+/// The gradients for a loss whose own gradient is 1.
+struct Kept {
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
 }
 
 /// The loss, and the unscaled loss of each row; see the [module](self).
@@ -46,20 +61,22 @@ pub fn cross_entropy(
         panic!("target {target} of {classes} classes");
     }
     let inputs: Vec<&Var> = [x, weight].into_iter().chain(bias).collect();
-    let Device::Cpu(cpu) = x.device();
     let bias_value = bias.map(Var::value);
     let wanted = any_tracked(&inputs);
-    let pass = cpu::forward(cpu, x.value(), weight.value(), bias_value, targets, how, wanted);
+    let pass = on_device!(x.device(),
+        cpu => cpu::forward(cpu, x.value(), weight.value(), bias_value, targets, how, wanted),
+        cuda => cuda::forward(cuda, x.value(), weight.value(), bias_value, targets, how, wanted));
     let [loss] = record(&inputs, [pass.loss], {
         let (x, weight, bias, kept) = (x.clone(), weight.clone(), bias.cloned(), pass.gradients);
         move |gradients, [upstream]| {
             let (Some(upstream), Some(kept)) = (upstream, kept) else { return };
-            let Device::Cpu(cpu) = x.device();
-            let factor = upstream.item();
-            gradients.write(&x, |dx, update| cpu::hand_on(cpu, dx, &kept.x, factor, update));
-            gradients.write(&weight, |dw, update| cpu::hand_on(cpu, dw, &kept.weight, factor, update));
-            if let Some(bias) = &bias {
-                gradients.write(bias, |db, update| cpu::hand_on(cpu, db, &kept.bias, factor, update));
+            let kept = [(&x, kept.x), (&weight, kept.weight)]
+                .into_iter()
+                .chain(bias.as_ref().map(|bias| (bias, kept.bias)));
+            for (input, kept) in kept {
+                on_device!(input.device(),
+                    cpu => gradients.write(input, |to, update| cpu::hand_on(cpu, to, &kept, upstream.item(), update)),
+                    cuda => gradients.write_cuda(input, |to, update| cuda::hand_on(cuda, to, &kept, &upstream, update)));
             }
         }
     });

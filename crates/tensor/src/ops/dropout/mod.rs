@@ -5,12 +5,15 @@
 //! makes it again instead of keeping it.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 pub mod reference;
 
-use crate::device::Device;
+use crate::device::on_device;
 use crate::random::Stream;
 use crate::rows::Rows;
 use crate::tape::{Var, record};
+use crate::tensor::Tensor;
 use std::sync::Arc;
 
 /// How a layer drops out.
@@ -34,11 +37,20 @@ impl Dropout {
         Stream::new(self.seed ^ 0x6472_6f70_6f75_7421, self.layer)
     }
 
+    /// A word below it drops its number.
+    fn threshold(&self) -> u32 {
+        (f64::from(self.rate) * 4_294_967_296.0) as u32
+    }
+
+    /// What a number that stays is multiplied by.
+    fn kept(&self) -> f32 {
+        1.0 / (1.0 - self.rate)
+    }
+
     /// What four neighbouring units of a sequence's step are multiplied by.
     fn factors(&self, stream: &Stream, example: u32, step: u32, four: u32) -> [f32; 4] {
         let step = if self.variational { u32::MAX } else { step };
-        let threshold = (f64::from(self.rate) * 4_294_967_296.0) as u32;
-        let kept = 1.0 / (1.0 - self.rate);
+        let (threshold, kept) = (self.threshold(), self.kept());
         stream.at([self.update, example, step, four]).map(|word| if word < threshold { 0.0 } else { kept })
     }
 }
@@ -50,13 +62,12 @@ pub fn dropout(x: &Var, rows: &Arc<Rows>, how: Dropout) -> Var {
     if how.rate == 0.0 {
         return x.clone();
     }
-    let Device::Cpu(cpu) = x.device();
-    let y = cpu::apply(cpu, x.value(), rows, how);
+    let apply = move |x: &Tensor, rows: &Rows| on_device!(x.device(), cpu => cpu::apply(cpu, x, rows, how), cuda => cuda::apply(cuda, x, rows, how));
+    let y = apply(x.value(), rows);
     let (x, rows) = (x.clone(), Arc::clone(rows));
     let [y] = record(&[&x.clone()], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
-        let Device::Cpu(cpu) = x.device();
-        gradients.add(&x, cpu::apply(cpu, &dy, &rows, how));
+        gradients.add(&x, apply(&dy, &rows));
     });
     y
 }

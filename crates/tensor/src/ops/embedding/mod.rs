@@ -9,9 +9,11 @@
 //! first, so that a row's sum is formed by one worker, in the order of the ids.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 pub mod reference;
 
-use crate::device::Device;
+use crate::device::on_device;
 use crate::tape::{Var, record};
 
 /// A row of the table for each id; see the [module](self).
@@ -20,13 +22,17 @@ pub fn embedding(table: &Var, ids: &[u32]) -> Var {
     if let Some(id) = ids.iter().find(|&&id| id as usize >= vocabulary) {
         panic!("id {id} in a table of {vocabulary} rows");
     }
-    let Device::Cpu(cpu) = table.device();
-    let y = cpu::forward(cpu, table.value(), ids);
+    let y = on_device!(table.device(),
+        cpu => cpu::forward(cpu, table.value(), ids),
+        cuda => cuda::forward(cuda, table.value(), ids));
     let (table, ids) = (table.clone(), ids.to_vec());
     let [y] = record(&[&table.clone()], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
-        let Device::Cpu(cpu) = table.device();
-        gradients.write(&table, |dtable, update| cpu::backward(cpu, dtable, &ids, &dy, update));
+        on_device!(table.device(),
+        cpu => gradients.write(&table, |dtable, update| cpu::backward(cpu, dtable, &ids, &dy, update)),
+        cuda => gradients.write_cuda(&table, |dtable, update| {
+            cuda::backward(cuda, dtable, table.rows(), &ids, &dy, update);
+        }));
     });
     y
 }

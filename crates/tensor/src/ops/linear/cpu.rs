@@ -1,6 +1,7 @@
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
 use crate::product::{FEW_ROWS, Right, Update, multiply_into};
+use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
 pub(super) fn forward(cpu: &Cpu, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
@@ -39,14 +40,22 @@ pub(crate) fn fill_rows(cpu: &Cpu, out: &mut [f32], columns: usize, row: &[f32])
     });
 }
 
-pub(super) fn to_input(dx: &mut [f32], dy: &Tensor, weight: &Tensor, update: Update) {
-    multiply_into(dy.device(), dx, weight.columns(), dy.mat(), Right::Plain(weight.mat()), update);
-}
-
-pub(super) fn to_weight(dw: &mut [f32], dy: &Tensor, x: &Tensor, update: Update) {
-    multiply_into(dy.device(), dw, x.columns(), dy.mat().transposed(), Right::Plain(x.mat()), update);
-}
-
-pub(super) fn to_bias(cpu: &Cpu, db: &mut [f32], dy: &Tensor, update: Update) {
-    column_sums(cpu, dy.mat(), db, update);
+pub(super) fn backward(
+    cpu: &Cpu,
+    gradients: &mut Gradients,
+    dy: &Tensor,
+    x: &Var,
+    weight: &Var,
+    bias: Option<&Var>,
+) {
+    let (device, inputs) = (dy.device(), x.columns());
+    gradients.write(x, |dx, update| {
+        multiply_into(device, dx, inputs, dy.mat(), Right::Plain(weight.value().mat()), update);
+    });
+    gradients.write(weight, |dw, update| {
+        multiply_into(device, dw, inputs, dy.mat().transposed(), Right::Plain(x.value().mat()), update);
+    });
+    if let Some(bias) = bias {
+        gradients.write(bias, |db, update| column_sums(cpu, dy.mat(), db, update));
+    }
 }

@@ -4,8 +4,10 @@
 //! the result, so that the input need not be kept.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 
-use crate::device::Device;
+use crate::device::on_device;
 use crate::lane::Lane;
 use crate::tape::{Var, record};
 
@@ -133,15 +135,26 @@ pub fn multiply_elements(a: &Var, b: &Var) -> Var {
     binary(a, b, Product)
 }
 
+/// The kernels of every function.
+#[cfg(feature = "cuda")]
+pub(super) fn all_kernels() -> Vec<(&'static str, String)> {
+    use cuda::{whole_binary, whole_unary};
+    let unary = [whole_unary(Tanh), whole_unary(Sigmoid), whole_unary(Relu), whole_unary(Scale(0.5))];
+    let binary = [whole_binary(Sum), whole_binary(Product)];
+    unary.into_iter().chain(binary).collect()
+}
+
 /// Any function of one number.
 pub fn unary<F: Unary>(x: &Var, f: F) -> Var {
-    let Device::Cpu(cpu) = x.device();
-    let y = cpu::unary(cpu, x.value(), f);
+    let y =
+        on_device!(x.device(), cpu => cpu::unary(cpu, x.value(), f), cuda => cuda::unary(cuda, x.value(), f));
     let (input, kept) = (x.clone(), y.clone());
     let [y] = record(&[x], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
-        let Device::Cpu(cpu) = input.device();
-        gradients.add(&input, cpu::unary_back(cpu, &kept, dy, f));
+        let dx = on_device!(input.device(),
+            cpu => cpu::unary_back(cpu, &kept, dy, f),
+            cuda => cuda::unary_back(cuda, &kept, dy, f));
+        gradients.add(&input, dx);
     });
     y
 }
@@ -149,13 +162,16 @@ pub fn unary<F: Unary>(x: &Var, f: F) -> Var {
 /// Any function of two numbers.
 pub fn binary<F: Binary>(a: &Var, b: &Var, f: F) -> Var {
     assert_eq!(a.shape(), b.shape(), "element by element");
-    let Device::Cpu(cpu) = a.device();
-    let y = cpu::binary(cpu, a.value(), b.value(), f);
+    let y = on_device!(a.device(),
+        cpu => cpu::binary(cpu, a.value(), b.value(), f),
+        cuda => cuda::binary(cuda, a.value(), b.value(), f));
     let inputs = [a.clone(), b.clone()];
     let [y] = record(&[a, b], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
-        let Device::Cpu(cpu) = inputs[0].device();
-        let [da, db] = cpu::binary_back(cpu, inputs[0].value(), inputs[1].value(), dy, f);
+        let [a, b] = inputs.each_ref().map(Var::value);
+        let [da, db] = on_device!(a.device(),
+            cpu => cpu::binary_back(cpu, a, b, dy, f),
+            cuda => cuda::binary_back(cuda, a, b, dy, f));
         gradients.add(&inputs[0], da);
         gradients.add(&inputs[1], db);
     });

@@ -1,8 +1,9 @@
 use super::LayerWeights;
 use crate::cell::Cell;
 use crate::device::Cpu;
-use crate::ops::time_loop::{
-    LayerLoop, Pass, biases, gate_packs, loop_workers, parts, parts_to_read, states_before, weight_gradients,
+use crate::ops::time_loop::Pass;
+use crate::ops::time_loop::cpu::{
+    LayerLoop, biases, gate_packs, loop_workers, parts, parts_to_read, states_before, weight_gradients,
 };
 use crate::pool::Worker;
 use crate::product::{PANEL, Right, Update, multiply_into};
@@ -54,8 +55,8 @@ pub(super) fn last(
     rows: &Rows,
     direction: Direction,
     start: Option<&[&Tensor]>,
-) -> impl Iterator<Item = Tensor> {
-    states.iter().enumerate().map(move |(part, states)| {
+) -> Vec<Tensor> {
+    let last_of = |(part, states): (usize, &Tensor)| {
         let hidden = states.columns();
         let mut last = Tensor::zeros(states.device(), rows.batch(), hidden);
         for (place, last) in last.data_mut().chunks_exact_mut(hidden.max(1)).enumerate() {
@@ -66,7 +67,8 @@ pub(super) fn last(
             }
         }
         last
-    })
+    };
+    states.iter().enumerate().map(last_of).collect()
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]

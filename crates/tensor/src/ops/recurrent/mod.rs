@@ -17,10 +17,12 @@
 //! steps.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 pub mod reference;
 
 use crate::cell::Cell;
-use crate::device::Device;
+use crate::device::on_device;
 use crate::ops::{cell_step, concat_rows, gather_rows, linear, row_block};
 use crate::rows::{Direction, Rows};
 use crate::tape::{Var, record_all};
@@ -90,16 +92,15 @@ pub fn recurrent<C: Cell>(
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     start.into_iter().for_each(|start| check_start::<C>(start, rows.batch(), weights.hidden()));
 
-    let Device::Cpu(cpu) = x.device();
     let first: Option<Vec<&Tensor>> = start.map(|start| start.iter().map(Var::value).collect());
-    let pass = cpu::forward::<C>(cpu, x.value(), rows, direction, weights, first.as_deref());
-    let outputs = std::iter::once(pass.states[0].clone()).chain(cpu::last(
-        &pass.states,
-        rows,
-        direction,
-        first.as_deref(),
-    ));
-    let outputs: Vec<Tensor> = outputs.collect();
+    let first = first.as_deref();
+    let pass = on_device!(x.device(),
+        cpu => cpu::forward::<C>(cpu, x.value(), rows, direction, weights, first),
+        cuda => cuda::forward::<C>(cuda, x.value(), rows, direction, weights, first));
+    let last = on_device!(x.device(),
+        _cpu => cpu::last(&pass.states, rows, direction, first),
+        cuda => crate::ops::time_loop::cuda::last(cuda, &pass.states, rows, direction, first));
+    let outputs: Vec<Tensor> = std::iter::once(pass.states[0].clone()).chain(last).collect();
 
     let inputs: Vec<&Var> =
         std::iter::once(x).chain(weights.all()).chain(start.into_iter().flatten()).collect();
@@ -107,18 +108,10 @@ pub fn recurrent<C: Cell>(
         let (x, rows, weights, start) =
             (x.clone(), Arc::clone(rows), weights.clone(), start.map(<[Var]>::to_vec));
         move |gradients, upstream| {
-            let Device::Cpu(cpu) = x.device();
-            cpu::backward::<C>(
-                cpu,
-                gradients,
-                pass,
-                upstream,
-                &x,
-                &rows,
-                direction,
-                &weights,
-                start.as_deref(),
-            );
+            let start = start.as_deref();
+            on_device!(x.device(),
+                cpu => cpu::backward::<C>(cpu, gradients, pass, upstream, &x, &rows, direction, &weights, start),
+                cuda => cuda::backward::<C>(cuda, gradients, pass, upstream, &x, &rows, direction, &weights, start));
         }
     })
     .into_iter();

@@ -3,16 +3,17 @@
 //! As in a recurrent layer, the workers walk through the steps together, each with its own units of every layer; for the
 //! attention each has its own sources. A barrier stands wherever one needs what another has computed.
 
-use super::{Scan, ScanState};
+use super::{Pass, Scan, ScanState};
 use crate::cell::Cell;
 use crate::device::Cpu;
 use crate::ops::LayerWeights;
 use crate::ops::Memory;
 use crate::ops::attention::cpu::{Attending, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
-use crate::ops::time_loop::{
-    LayerLoop, Pass as LayerPass, add_from_gates, add_to_gates, biases, gate_packs, loop_workers, panels,
-    parts, parts_to_read, states_before, weight_gradients,
+use crate::ops::time_loop::Pass as LayerPass;
+use crate::ops::time_loop::cpu::{
+    LayerLoop, add_from_gates, add_to_gates, biases, gate_packs, loop_workers, panels, parts, parts_to_read,
+    states_before, weight_gradients,
 };
 use crate::pool::Worker;
 use crate::product::{PANEL, Packed, Right, Update, multiply_into, multiply_panels};
@@ -23,22 +24,6 @@ use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// What the way back needs.
-pub(super) struct Pass {
-    layers: Vec<LayerPass>,
-    /// The projected queries; none where the states are the queries.
-    queries: Option<Tensor>,
-    pub(super) contexts: Tensor,
-    pub(super) weights: Tensor,
-}
-
-impl Pass {
-    /// The outputs of the topmost layer.
-    pub(super) fn states(&self) -> &Tensor {
-        &self.layers[self.layers.len() - 1].states[0]
-    }
-}
 
 /// The packed weights that the loop needs of each layer: those of its input inside the loop, and those of its state.
 struct Packs {

@@ -20,12 +20,15 @@
 //! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 pub mod reference;
 
 use super::recurrent::check_start;
+use super::time_loop::Pass as LayerPass;
 use super::{LayerWeights, Memory, attend, cell_step, concat_columns, concat_rows, linear, row_block};
 use crate::cell::Cell;
-use crate::device::Device;
+use crate::device::on_device;
 use crate::rows::{Direction, Rows};
 use crate::score::Score;
 use crate::tape::{Var, record};
@@ -64,6 +67,22 @@ pub struct Scanned {
     pub contexts: Var,
     /// The weights of the source's steps.
     pub weights: Var,
+}
+
+/// What the way back needs.
+struct Pass {
+    layers: Vec<LayerPass>,
+    /// The projected queries; none where the states are the queries.
+    queries: Option<Tensor>,
+    contexts: Tensor,
+    weights: Tensor,
+}
+
+impl Pass {
+    /// The outputs of the topmost layer.
+    fn states(&self) -> &Tensor {
+        &self.layers[self.layers.len() - 1].states[0]
+    }
 }
 
 impl<C: Cell, S: Score> Scan<C, S> {
@@ -132,8 +151,9 @@ impl<C: Cell, S: Score> Scan<C, S> {
     /// All steps of packed targets in one operation; see the [module](self).
     pub fn sequence(&self, x: &Var, rows: &Arc<Rows>, start: &ScanState, memory: &Memory) -> Scanned {
         self.check(x, rows, start, memory);
-        let Device::Cpu(cpu) = x.device();
-        let pass = cpu::forward(cpu, self, x.value(), rows, start, memory);
+        let pass = on_device!(x.device(),
+            cpu => cpu::forward(cpu, self, x.value(), rows, start, memory),
+            cuda => cuda::forward(cuda, self, x.value(), rows, start, memory));
         let outputs = [pass.states().clone(), pass.contexts.clone(), pass.weights.clone()];
         let inputs: Vec<&Var> = [x, &memory.keys, &memory.values, &start.context]
             .into_iter()
@@ -146,8 +166,9 @@ impl<C: Cell, S: Score> Scan<C, S> {
             let (scan, x, rows) = (self.clone(), x.clone(), Arc::clone(rows));
             let (start, memory) = (start.clone(), memory.clone());
             move |gradients, upstream| {
-                let Device::Cpu(cpu) = x.device();
-                cpu::backward(cpu, gradients, &scan, pass, upstream, &x, &rows, &start, &memory);
+                on_device!(x.device(),
+                    cpu => cpu::backward(cpu, gradients, &scan, pass, upstream, &x, &rows, &start, &memory),
+                    cuda => cuda::backward(cuda, gradients, &scan, pass, upstream, &x, &rows, &start, &memory));
             }
         });
         Scanned { states, contexts, weights }

@@ -4,9 +4,11 @@
 //! counts is all zero. Back: `dx = y ⊙ (dy − Σ y ⊙ dy)`.
 
 mod cpu;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 pub mod reference;
 
-use crate::device::Device;
+use crate::device::on_device;
 use crate::tape::{Var, record};
 use std::sync::Arc;
 
@@ -16,14 +18,17 @@ pub fn softmax(x: &Var, counts: &[u32]) -> Var {
     if let Some(count) = counts.iter().find(|&&count| count as usize > x.columns()) {
         panic!("{count} of {} places", x.columns());
     }
-    let Device::Cpu(cpu) = x.device();
     let counts: Arc<[u32]> = counts.into();
-    let y = cpu::forward(cpu, x.value(), &counts);
+    let y = on_device!(x.device(),
+        cpu => cpu::forward(cpu, x.value(), &counts),
+        cuda => cuda::forward(cuda, x.value(), &counts));
     let (input, kept) = (x.clone(), y.clone());
     let [y] = record(&[x], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
-        let Device::Cpu(cpu) = input.device();
-        gradients.add(&input, cpu::backward(cpu, &kept, dy, &counts));
+        let dx = on_device!(input.device(),
+            cpu => cpu::backward(cpu, &kept, dy, &counts),
+            cuda => cuda::backward(cuda, &kept, dy, &counts));
+        gradients.add(&input, dx);
     });
     y
 }

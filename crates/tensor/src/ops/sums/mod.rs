@@ -1,5 +1,8 @@
 //! Sums that several operations need, always formed in the same order.
 
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::pool::Worker;

@@ -1,0 +1,49 @@
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define INFINITE __int_as_float(0x7f800000)
+#define WARP 32
+
+// A thread walks over every so many-th of `count` numbers.
+#define FOR_EACH(i, count) \
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < (u64)(count); i += (u64)gridDim.x * blockDim.x)
+
+struct Add {
+    __device__ static float of(float a, float b) { return a + b; }
+    __device__ static float none() { return 0.0f; }
+};
+
+struct Largest {
+    __device__ static float of(float a, float b) { return fmaxf(a, b); }
+    __device__ static float none() { return -INFINITE; }
+};
+
+// The sum, or the largest, of a warp's numbers: on every thread, always in the same order.
+template <class Op> __device__ __forceinline__ float over_warp(float x) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        x = Op::of(x, __shfl_xor_sync(0xffffffffu, x, distance));
+    return x;
+}
+
+// The same for all threads of a block, whose number is a multiple of a warp's.
+template <class Op> __device__ __forceinline__ float over_block(float x) {
+    __shared__ float of_warps[WARP];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    x = over_warp<Op>(x);
+    __syncthreads(); // the numbers of the last call have been read
+    if (lane == 0) of_warps[warp] = x;
+    __syncthreads();
+    return over_warp<Op>(lane < blockDim.x / WARP ? of_warps[lane] : Op::none());
+}
+
+// The step of a packed row: the last one that begins at or before it.
+__device__ __forceinline__ int step_of(u32 row, const u32* starts, int steps) {
+    int low = 0, high = steps;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (starts[middle] <= row) low = middle; else high = middle;
+    }
+    return low;
+}
+
+__device__ __forceinline__ void put(float* to, float x, int add) { *to = add ? *to + x : x; }

@@ -1,0 +1,240 @@
+//! Attention of many rows on a GPU. On the way back, the gradients of the energies are kept for all rows, and those of keys,
+//! values and vector are computed from them in one go, each number by one thread: no matter who reads a source, and in which
+//! order, nothing is added up by two.
+
+use super::Memory;
+use crate::cuda::{Arg, Cuda, DeviceRows, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
+use crate::lane::source::{Symbol, function};
+use crate::ops::sums::cuda::column_sums;
+use crate::rows::Rows;
+use crate::score::Score;
+use crate::tape::{Gradients, Var};
+use crate::tensor::Tensor;
+
+/// The most steps of a source: so many energies fit into the memory that a block of threads shares.
+const LONGEST: usize = 40 * 1024 / size_of::<f32>();
+
+/// The score's functions as source.
+fn write<S: Score>() -> String {
+    let [q, k, v] = ["q", "k", "v"];
+    let term = function("float score_term(float q, float k, float v)", || {
+        S::term(Symbol::of(q), Symbol::of(k), Symbol::of(v)).give_back();
+    });
+    let signature =
+        "void score_term_back(float q, float k, float v, float gradient, float* dq, float* dk, float* dv)";
+    let back = function(signature, || {
+        let gradient = Symbol::of("gradient");
+        let gradients = S::term_back(Symbol::of(q), Symbol::of(k), Symbol::of(v), gradient);
+        gradients.into_iter().zip(["*dq", "*dk", "*dv"]).for_each(|(gradient, place)| gradient.store(place));
+    });
+    term + &back
+}
+
+pub(crate) fn source<S: Score>() -> Source<'static> {
+    Source {
+        name: "attention",
+        text: include_str!("attention.cu"),
+        variant: variant::<S>(),
+        generate: &write::<S>,
+    }
+}
+
+/// A memory on the GPU, and the kernels that read it.
+pub(crate) struct Attending<'a> {
+    cuda: &'a Cuda,
+    memory: &'a Memory,
+    rows: DeviceRows,
+    of: Indices,
+    vector: Option<Pointer>,
+    forward: Kernel,
+    backward: Kernel,
+}
+
+/// The rows of a step, or all: where each of their tensors begins.
+#[derive(Clone, Copy)]
+pub(crate) struct AttendingRows {
+    pub(crate) count: usize,
+    /// count × depth
+    pub(crate) query: Pointer,
+    /// count × source steps
+    pub(crate) weights: Pointer,
+}
+
+impl<'a> Attending<'a> {
+    pub(crate) fn new<S: Score>(
+        cuda: &'a Cuda,
+        memory: &'a Memory,
+        vector: Option<&Tensor>,
+    ) -> Attending<'a> {
+        let device = memory.keys.device();
+        Attending {
+            cuda,
+            memory,
+            rows: DeviceRows::new(device, &memory.rows),
+            of: Indices::new(device, &memory.of),
+            vector: vector.map(Tensor::pointer),
+            forward: cuda.kernel(&source::<S>(), "forward"),
+            backward: cuda.kernel(&source::<S>(), "backward"),
+        }
+    }
+
+    fn sources(&self) -> [Arg<'_>; 8] {
+        let memory = self.memory;
+        [
+            memory.keys.value().pointer().into(),
+            memory.values.value().pointer().into(),
+            self.rows.starts().into(),
+            self.rows.lengths().into(),
+            self.of.pointer().into(),
+            self.rows.steps.into(),
+            memory.keys.columns().into(),
+            memory.values.columns().into(),
+        ]
+    }
+
+    fn launch(&self, count: usize) -> Launch {
+        let steps = self.rows.steps;
+        assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention has room for {LONGEST}");
+        // In eights: the compiler reads that many at a time where it unrolls a loop, also behind the last one.
+        let shared = steps.max(1).next_multiple_of(8) * size_of::<f32>();
+        Launch { blocks: [count, 1], threads: [1024, 1], shared }
+    }
+
+    /// Weights and context of rows, of which the `i`-th reads what place `i` reads.
+    pub(crate) fn forward(&self, rows: AttendingRows, context: Pointer) {
+        let arguments = [
+            &[rows.query.into(), self.vector.into()],
+            &self.sources()[..],
+            &[rows.weights.into(), context.into()],
+        ]
+        .concat();
+        // SAFETY: a place for each row, and the tensors are as wide as the memory says.
+        unsafe { self.cuda.launch(self.forward, self.launch(rows.count), &arguments) };
+    }
+
+    /// The gradients of energies and query, from those of context and weights.
+    pub(crate) fn backward(
+        &self,
+        rows: AttendingRows,
+        dcontext: Pointer,
+        dweights: Option<Pointer>,
+        denergies: Pointer,
+        dquery: Pointer,
+    ) {
+        let arguments = [
+            &[rows.query.into(), self.vector.into()],
+            &self.sources()[..],
+            &[rows.weights.into(), dcontext.into(), dweights.into(), denergies.into(), dquery.into()],
+        ]
+        .concat();
+        // SAFETY: as in the forward pass.
+        unsafe { self.cuda.launch(self.backward, self.launch(rows.count), &arguments) };
+    }
+
+    /// The gradients of keys, vector and values, from what all rows, packed as `readers`, have left.
+    pub(crate) fn memory_gradients<S: Score>(
+        &self,
+        gradients: &mut Gradients,
+        readers: &Rows,
+        query: Pointer,
+        vector: Option<&Var>,
+        denergies: &Tensor,
+        (weights, dcontext): (&Tensor, &Tensor),
+    ) {
+        let (memory, device) = (self.memory, weights.device());
+        let readers = Readers::new(device, self.rows.batch, &memory.of, readers);
+        let (total, depth) = memory.keys.shape();
+        let mut dkeys = Tensor::scratch(device, total, depth);
+        let mut dvector = S::VECTOR.then(|| Tensor::scratch(device, total, depth));
+        let arguments = [
+            query.into(),
+            self.vector.into(),
+            memory.keys.value().pointer().into(),
+            self.rows.starts().into(),
+            self.rows.lengths().into(),
+            self.rows.steps.into(),
+            depth.into(),
+            readers.starts().into(),
+            readers.rows().into(),
+            denergies.pointer().into(),
+            dkeys.pointer_mut().into(),
+            dvector.as_mut().map(Tensor::pointer_mut).into(),
+        ];
+        let how = Launch { blocks: [self.rows.batch, self.rows.steps], ..Launch::blocks(1) };
+        // SAFETY: the readers are rows of the queries and of the energies' gradients.
+        unsafe { self.cuda.launch(self.cuda.kernel(&source::<S>(), "keys_back"), how, &arguments) };
+        gradients.add(&memory.keys, dkeys);
+        if let (Some(vector), Some(dvector)) = (vector, dvector) {
+            gradients.write_cuda(vector, |dv, update| column_sums(self.cuda, dvector.view(), dv, update));
+        }
+        if gradients.wants(&memory.values) {
+            gradients.add(&memory.values, self.values_gradient::<S>(&readers, weights, dcontext));
+        }
+    }
+
+    fn values_gradient<S: Score>(&self, readers: &Readers, weights: &Tensor, dcontext: &Tensor) -> Tensor {
+        let (total, width) = self.memory.values.shape();
+        let mut dvalues = Tensor::scratch(weights.device(), total, width);
+        let arguments = [
+            self.rows.starts().into(),
+            self.rows.lengths().into(),
+            self.rows.steps.into(),
+            width.into(),
+            readers.starts().into(),
+            readers.rows().into(),
+            weights.pointer().into(),
+            dcontext.pointer().into(),
+            dvalues.pointer_mut().into(),
+        ];
+        let how = Launch::blocks(self.rows.batch);
+        let how = Launch { blocks: [self.rows.batch, width.div_ceil(how.threads[0])], ..how };
+        // SAFETY: the readers are rows of the weights and of the contexts' gradients.
+        unsafe { self.cuda.launch(self.cuda.kernel(&source::<S>(), "values_back"), how, &arguments) };
+        dvalues
+    }
+}
+
+pub(super) fn forward<S: Score>(
+    cuda: &Cuda,
+    query: &Tensor,
+    vector: Option<&Tensor>,
+    memory: &Memory,
+) -> (Tensor, Tensor) {
+    let (rows, device) = (query.rows(), query.device());
+    let mut context = Tensor::scratch(device, rows, memory.values.columns());
+    let mut weights = Tensor::scratch(device, rows, memory.rows.steps());
+    let own = AttendingRows { count: rows, query: query.pointer(), weights: weights.pointer_mut() };
+    Attending::new::<S>(cuda, memory, vector).forward(own, context.pointer_mut());
+    (context, weights)
+}
+
+/// The gradients of query, keys, values and vector, from those of context and weights.
+pub(super) fn backward<S: Score>(
+    cuda: &Cuda,
+    gradients: &mut Gradients,
+    (dcontext, dweights): (Option<&Tensor>, Option<&Tensor>),
+    weights: &Tensor,
+    query: &Var,
+    vector: Option<&Var>,
+    memory: &Memory,
+) {
+    let ((rows, depth), device) = (query.shape(), query.device());
+    let zeros;
+    let dcontext = match dcontext {
+        Some(dcontext) => dcontext,
+        None => {
+            zeros = Tensor::zeros(device, rows, memory.values.columns());
+            &zeros
+        }
+    };
+    let mut dquery = Tensor::scratch(device, rows, depth);
+    let mut denergies = Tensor::scratch(device, rows, memory.rows.steps());
+    let attending = Attending::new::<S>(cuda, memory, vector.map(Var::value));
+    let own = AttendingRows { count: rows, query: query.value().pointer(), weights: weights.pointer() };
+    let dweights = dweights.map(Tensor::pointer);
+    attending.backward(own, dcontext.pointer(), dweights, denergies.pointer_mut(), dquery.pointer_mut());
+    gradients.add(query, dquery);
+    let alone = Rows::new(&vec![1; rows]);
+    let query = query.value().pointer();
+    attending.memory_gradients::<S>(gradients, &alone, query, vector, &denergies, (weights, dcontext));
+}

@@ -1,0 +1,58 @@
+// A block for each row: its logits in, its loss out; where gradients are wanted, the logits become theirs.
+extern "C" __global__ void rows(
+    float* logits, const float* bias, const u32* targets, float* losses, int classes,
+    float scale, float smoothing, int wanted
+) {
+    float* own = logits + (u64)blockIdx.x * classes;
+    // Largest logit, Σ e^(l − largest) and Σ l in one walk: what was summed is scaled down when a larger one comes.
+    float most = -INFINITE, sum = 0.0f, all = 0.0f;
+    for (int i = threadIdx.x; i < classes; i += blockDim.x) {
+        const float l = own[i] + (bias ? bias[i] : 0.0f);
+        all += l;
+        if (l > most) {
+            sum = sum * expf(most - l) + 1.0f;
+            most = l;
+        } else if (l != -INFINITE) {
+            sum += expf(l - most);
+        }
+    }
+    const float largest = over_block<Largest>(most);
+    const float total = over_block<Add>(sum != 0.0f ? sum * expf(most - largest) : 0.0f);
+    const float shifted = over_block<Add>(all) - largest * classes;
+    const u32 target = targets[blockIdx.x];
+    const float of_target = own[target] + (bias ? bias[target] : 0.0f) - largest;
+    __syncthreads(); // the target's logit has been read
+    if (wanted) {
+        const float factor = scale / total, uniform = scale * smoothing / classes;
+        for (int i = threadIdx.x; i < classes; i += blockDim.x) {
+            const float l = own[i] + (bias ? bias[i] : 0.0f);
+            const float of_mixture = uniform + (i == target ? scale * (1.0f - smoothing) : 0.0f);
+            own[i] = expf(l - largest) * factor - of_mixture;
+        }
+    }
+    if (threadIdx.x == 0) {
+        const float log_sum = logf(total);
+        float loss = (1.0f - smoothing) * (log_sum - of_target);
+        // Without smoothing, a class that is ruled out (a logit of −∞) does not matter; 0·∞ would.
+        if (smoothing > 0.0f) loss += smoothing * (log_sum - shifted / classes);
+        losses[blockIdx.x] = loss;
+    }
+}
+
+// One block: scale · Σ losses.
+extern "C" __global__ void total(float* loss, const float* losses, int rows, float scale) {
+    __shared__ double of_threads[256];
+    double sum = 0.0;
+    for (int i = threadIdx.x; i < rows; i += 256) sum += losses[i];
+    of_threads[threadIdx.x] = sum;
+    for (int half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) of_threads[threadIdx.x] += of_threads[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) *loss = (float)(of_threads[0] * scale);
+}
+
+// to = factor · kept, or added to it.
+extern "C" __global__ void hand_on(float* to, const float* kept, const float* factor, u32 count, int add) {
+    FOR_EACH(i, count) put(to + i, *factor * kept[i], add);
+}

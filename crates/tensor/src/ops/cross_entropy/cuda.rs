@@ -1,0 +1,88 @@
+use super::{CrossEntropy, Kept, Pass};
+use crate::cuda::{Cuda, Factor, Indices, Launch, Pointer, Source};
+use crate::ops::sums::cuda::column_sums;
+use crate::product::Update;
+use crate::tensor::Tensor;
+
+pub(crate) const SOURCE: Source = Source::plain("cross_entropy", include_str!("cross_entropy.cu"));
+
+/// Numbers in a block of logits: a gigabyte.
+const BLOCK: usize = 256 << 20;
+
+pub(super) fn forward(
+    cuda: &Cuda,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    targets: &[u32],
+    how: CrossEntropy,
+    wanted: bool,
+) -> Pass {
+    let (device, rows, (classes, inputs)) = (x.device(), x.rows(), weight.shape());
+    let block = (BLOCK / classes.max(1)).clamp(64, rows.max(64));
+    let mut logits = Tensor::scratch(device, block.min(rows), classes);
+    let mut of_rows = Tensor::scratch(device, rows, 1);
+    let mut kept = wanted.then(|| Kept {
+        x: Tensor::scratch(device, rows, inputs),
+        weight: Tensor::scratch(device, classes, inputs),
+        bias: Tensor::scratch(device, 1, classes),
+    });
+    let targets = Indices::new(device, targets);
+    let kernel = cuda.kernel(&SOURCE, "rows");
+    let logits_at = logits.pointer_mut();
+    for start in (0..rows).step_by(block) {
+        let end = (start + block).min(rows);
+        let x_part = x.view().row_block(start..end);
+        cuda.multiply(logits_at, classes, x_part, weight.view().transposed(), Update::Set);
+        let arguments = [
+            logits_at.into(),
+            bias.map(Tensor::pointer).into(),
+            targets.pointer().at(start).into(),
+            of_rows.pointer_mut().at(start).into(),
+            classes.into(),
+            how.scale.into(),
+            how.smoothing.into(),
+            wanted.into(),
+        ];
+        let threads = [if classes > 2048 { 1024 } else { 256 }, 1];
+        // SAFETY: a block, a target and a loss for each row of logits; the targets have been checked.
+        unsafe { cuda.launch(kernel, Launch { threads, ..Launch::blocks(end - start) }, &arguments) };
+        if let Some(kept) = &mut kept {
+            let update = if start == 0 { Update::Set } else { Update::Add };
+            let dlogits = logits.view().row_block(0..end - start);
+            let factor = Factor::from(dlogits);
+            cuda.multiply(
+                kept.x.pointer_mut().at(start * inputs),
+                inputs,
+                factor.clone(),
+                weight.view(),
+                Update::Set,
+            );
+            cuda.multiply(kept.weight.pointer_mut(), inputs, factor.transposed(), x_part, update);
+            column_sums(cuda, dlogits, kept.bias.pointer_mut(), update);
+        }
+    }
+    if let Some(kept) = kept.as_mut().filter(|_| rows == 0) {
+        cuda.zero(kept.weight.pointer_mut(), classes * inputs);
+        cuda.zero(kept.bias.pointer_mut(), classes);
+    }
+    let mut loss = Tensor::scratch(device, 1, 1);
+    let arguments = [loss.pointer_mut().into(), of_rows.pointer().into(), rows.into(), how.scale.into()];
+    // SAFETY: a loss for each row.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "total"), Launch::blocks(1), &arguments) };
+    Pass { loss, of_rows, gradients: kept }
+}
+
+/// `to = factor·kept`, or added to it; the factor stays on the GPU.
+pub(super) fn hand_on(cuda: &Cuda, to: Pointer, kept: &Tensor, factor: &Tensor, update: Update) {
+    let count = kept.rows() * kept.columns();
+    let arguments = [
+        to.into(),
+        kept.pointer().into(),
+        factor.pointer().into(),
+        count.into(),
+        (update == Update::Add).into(),
+    ];
+    // SAFETY: what is kept and where it goes are of one shape.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "hand_on"), Launch::over(count), &arguments) };
+}

@@ -1,0 +1,69 @@
+use super::LayerWeights;
+use crate::cell::Cell;
+use crate::cuda::{Cuda, DeviceRows};
+use crate::ops::time_loop::Pass;
+use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_gradients};
+use crate::rows::{Direction, Rows, Step};
+use crate::tape::{Gradients, Var};
+use crate::tensor::Tensor;
+
+pub(super) fn forward<C: Cell>(
+    cuda: &Cuda,
+    x: &Tensor,
+    rows: &Rows,
+    direction: Direction,
+    weights: &LayerWeights,
+    start: Option<&[&Tensor]>,
+) -> Pass {
+    let mut slots = biases::<C>(cuda, rows.total(), weights);
+    let mut states: Vec<Tensor> =
+        (0..C::PARTS).map(|_| Tensor::scratch(x.device(), rows.total(), weights.hidden())).collect();
+    let start = Parts::of(start.into_iter().flatten().copied());
+    let layer = LayerLoop::new::<C>(cuda, weights, slots.pointer_mut(), Parts::to(&mut states), start);
+    layer.add_input(x.view(), weights.input.value().view());
+    for step in rows.walk(direction) {
+        layer.forward(&step, None);
+    }
+    Pass { slots, states }
+}
+
+#[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
+pub(super) fn backward<C: Cell>(
+    cuda: &Cuda,
+    gradients: &mut Gradients,
+    pass: Pass,
+    upstream: Vec<Option<Tensor>>,
+    x: &Var,
+    rows: &Rows,
+    direction: Direction,
+    weights: &LayerWeights,
+    start: Option<&[Var]>,
+) {
+    let (device, hidden) = (x.device(), weights.hidden());
+    let Pass { mut slots, states } = pass;
+    let mut upstream = upstream.into_iter();
+    let of_states = upstream.next().flatten();
+    let zeros = || Tensor::zeros(device, rows.batch(), hidden);
+    let mut running: Vec<Tensor> = upstream.map(|last| last.unwrap_or_else(zeros)).collect();
+
+    let first = Parts::of(start.into_iter().flatten().map(Var::value));
+    let layer = LayerLoop::new::<C>(cuda, weights, slots.pointer_mut(), Parts::of(&states), first);
+    let of_states = of_states.as_ref().map(Tensor::pointer);
+    let moving = Parts::to(&mut running);
+    let steps: Vec<Step> = rows.walk(direction).collect();
+    for (i, step) in steps.iter().enumerate().rev() {
+        layer.backward(step, steps.get(i + 1), &moving, of_states, None);
+    }
+    layer.backward_to_start(&steps, &moving);
+
+    let packed = DeviceRows::new(device, rows);
+    let before = states_before(cuda, &states[0], &packed, direction, start.map(|start| start[0].value()));
+    weight_gradients::<C>(cuda, gradients, &slots, &[x.value()], &before, weights);
+    gradients.write_cuda(x, |dx, update| {
+        let gates = slots.view().column_block(0..C::GATES * hidden);
+        cuda.multiply(dx, x.columns(), gates, weights.input.value().view(), update);
+    });
+    for (part, gradient) in start.into_iter().flatten().zip(running) {
+        gradients.add(part, gradient);
+    }
+}

@@ -1,0 +1,182 @@
+//! The decoder's time loop on a GPU.
+
+use super::{Pass, Scan, ScanState};
+use crate::cell::Cell;
+use crate::cuda::{Cuda, DeviceRows, View};
+use crate::ops::arrange::cuda::put_numbers;
+use crate::ops::attention::cuda::{Attending, AttendingRows};
+use crate::ops::time_loop::Pass as LayerPass;
+use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_gradients};
+use crate::ops::{LayerWeights, Memory};
+use crate::product::Update;
+use crate::rows::{Direction, Rows, Step};
+use crate::score::Score;
+use crate::tape::{Gradients, Var};
+use crate::tensor::Tensor;
+
+/// What a layer's input inside the loop is multiplied with: the first layer's is the context, the last columns; that of the
+/// others is the layer below.
+fn inner_weight(layer: usize, weights: &LayerWeights, outside: usize) -> View {
+    let first = if layer == 0 { outside } else { 0 };
+    weights.input.value().view().column_block(first..weights.input.columns())
+}
+
+pub(super) fn forward<C: Cell, S: Score>(
+    cuda: &Cuda,
+    scan: &Scan<C, S>,
+    x: &Tensor,
+    rows: &Rows,
+    start: &ScanState,
+    memory: &Memory,
+) -> Pass {
+    let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
+    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
+    let mut layers: Vec<LayerPass> = scan
+        .layers
+        .iter()
+        .map(|weights| LayerPass {
+            slots: biases::<C>(cuda, total, weights),
+            states: (0..C::PARTS).map(|_| Tensor::scratch(device, total, hidden)).collect(),
+        })
+        .collect();
+    let loops: Vec<LayerLoop> = (layers.iter_mut().zip(&scan.layers).zip(&start.layers))
+        .map(|((pass, weights), start)| {
+            let (slots, states) = (pass.slots.pointer_mut(), Parts::to(&mut pass.states));
+            LayerLoop::new::<C>(cuda, weights, slots, states, Parts::of(start.iter().map(Var::value)))
+        })
+        .collect();
+    loops[0].add_input(x.view(), scan.layers[0].input.value().view().column_block(0..x.columns()));
+
+    let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
+    let mut contexts = Tensor::scratch(device, total, width);
+    let mut weights = Tensor::scratch(device, total, steps);
+    let attending = Attending::new::<S>(cuda, memory, scan.vector.as_ref().map(Var::value));
+    let top = loops[loops.len() - 1].states.output();
+    let query_at = queries.as_mut().map_or(top, Tensor::pointer_mut);
+    let (context_at, weights_at) = (contexts.pointer_mut(), weights.pointer_mut());
+    for step in rows.walk(Direction::Forward) {
+        let (first, places) = (step.rows.start, step.rows.len());
+        for (i, layer) in loops.iter().enumerate() {
+            let input = match i {
+                0 if step.carried > 0 => View::new(context_at.at(step.before * width), places, width),
+                0 => View::new(start.context.value().pointer(), places, width),
+                _ => View::new(loops[i - 1].states.output().at(first * hidden), places, hidden),
+            };
+            layer.forward(&step, Some((input, inner_weight(i, &scan.layers[i], x.columns()))));
+        }
+        let query = query_at.at(first * depth);
+        if let Some(weight) = &scan.query {
+            let states = View::new(top.at(first * hidden), places, hidden);
+            cuda.multiply(query, depth, states, weight.value().view().transposed(), Update::Set);
+        }
+        let own = AttendingRows { count: places, query, weights: weights_at.at(first * steps) };
+        attending.forward(own, context_at.at(first * width));
+    }
+    Pass { layers, queries, contexts, weights }
+}
+
+#[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
+pub(super) fn backward<C: Cell, S: Score>(
+    cuda: &Cuda,
+    gradients: &mut Gradients,
+    scan: &Scan<C, S>,
+    pass: Pass,
+    upstream: [Option<Tensor>; 3],
+    x: &Var,
+    rows: &Rows,
+    start: &ScanState,
+    memory: &Memory,
+) {
+    let Pass { mut layers, queries, contexts, weights } = pass;
+    let (device, batch, hidden) = (x.device(), rows.batch(), scan.hidden());
+    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
+    let [of_states, of_contexts, of_weights] = upstream;
+    // What each step's context gets in all: from outside, and from the step behind it.
+    let mut dcontexts = of_contexts.unwrap_or_else(|| Tensor::zeros(device, rows.total(), width));
+    let mut running: Vec<Vec<Tensor>> = scan
+        .layers
+        .iter()
+        .map(|_| (0..C::PARTS).map(|_| Tensor::zeros(device, batch, hidden)).collect())
+        .collect();
+    let mut dcontext_start = Tensor::zeros(device, batch, width);
+    let mut dqueries = Tensor::scratch(device, rows.total(), depth);
+    let mut denergies = Tensor::scratch(device, rows.total(), steps);
+
+    let loops: Vec<LayerLoop> = (layers.iter_mut().zip(&scan.layers).zip(&start.layers))
+        .map(|((pass, weights), start)| {
+            let (slots, states) = (pass.slots.pointer_mut(), Parts::of(&pass.states));
+            LayerLoop::new::<C>(cuda, weights, slots, states, Parts::of(start.iter().map(Var::value)))
+        })
+        .collect();
+    let moving: Vec<Parts> = running.iter_mut().map(|layer| Parts::to(layer)).collect();
+    let top = loops.len() - 1;
+    let attending = Attending::new::<S>(cuda, memory, scan.vector.as_ref().map(Var::value));
+    let query_at = queries.as_ref().map_or(loops[top].states.output(), Tensor::pointer);
+    let (dcontext_at, first_dcontext) = (dcontexts.pointer_mut(), dcontext_start.pointer_mut());
+    let (dquery_at, denergy_at) = (dqueries.pointer_mut(), denergies.pointer_mut());
+    let (of_states, of_weights) =
+        (of_states.as_ref().map(Tensor::pointer), of_weights.as_ref().map(Tensor::pointer));
+
+    let walk: Vec<Step> = rows.walk(Direction::Forward).collect();
+    for (at, step) in walk.iter().enumerate().rev() {
+        let (first, places) = (step.rows.start, step.rows.len());
+        let dquery = dquery_at.at(first * depth);
+        let own = AttendingRows {
+            count: places,
+            query: query_at.at(first * depth),
+            weights: weights.pointer().at(first * steps),
+        };
+        let dweights = of_weights.map(|pointer| pointer.at(first * steps));
+        let dcontext = dcontext_at.at(first * width);
+        attending.backward(own, dcontext, dweights, denergy_at.at(first * steps), dquery);
+        if scan.query.is_none() {
+            put_numbers(cuda, moving[top].output(), dquery, places * hidden, Update::Add);
+        }
+        for (i, layer) in loops.iter().enumerate().rev() {
+            let above = if i == top {
+                scan.query.as_ref().map(|weight| (View::new(dquery, places, depth), weight.value().view()))
+            } else {
+                Some((
+                    loops[i + 1].gates(step, places),
+                    inner_weight(i + 1, &scan.layers[i + 1], x.columns()),
+                ))
+            };
+            layer.backward(step, walk.get(at + 1), &moving[i], of_states.filter(|_| i == top), above);
+        }
+        let to_context = if step.carried > 0 { dcontext_at.at(step.before * width) } else { first_dcontext };
+        let weight = inner_weight(0, &scan.layers[0], x.columns());
+        cuda.multiply(to_context, width, loops[0].gates(step, places), weight, Update::Add);
+    }
+    loops.iter().zip(&moving).for_each(|(layer, moving)| layer.backward_to_start(&walk, moving));
+
+    let packed = DeviceRows::new(device, rows);
+    let before = |states: &Tensor, start: &Var| {
+        states_before(cuda, states, &packed, Direction::Forward, Some(start.value()))
+    };
+    for (i, (weights, layer)) in scan.layers.iter().zip(&layers).enumerate() {
+        let state = before(&layer.states[0], &start.layers[i][0]);
+        if i == 0 {
+            let inputs = [x.value(), &before(&contexts, &start.context)];
+            weight_gradients::<C>(cuda, gradients, &layer.slots, &inputs, &state, weights);
+        } else {
+            let below = [&layers[i - 1].states[0]];
+            weight_gradients::<C>(cuda, gradients, &layer.slots, &below, &state, weights);
+        }
+    }
+    gradients.write_cuda(x, |dx, update| {
+        let weight = scan.layers[0].input.value().view().column_block(0..x.columns());
+        let gates = layers[0].slots.view().column_block(0..C::GATES * hidden);
+        cuda.multiply(dx, x.columns(), gates, weight, update);
+    });
+    if let Some(query) = &scan.query {
+        gradients.write_cuda(query, |dw, update| {
+            cuda.multiply(dw, hidden, dqueries.view().transposed(), layers[top].states[0].view(), update);
+        });
+    }
+    let vector = scan.vector.as_ref();
+    attending.memory_gradients::<S>(gradients, rows, query_at, vector, &denergies, (&weights, &dcontexts));
+    for (part, gradient) in start.layers.iter().flatten().zip(running.into_iter().flatten()) {
+        gradients.add(part, gradient);
+    }
+    gradients.add(&start.context, dcontext_start);
+}

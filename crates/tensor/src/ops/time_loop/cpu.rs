@@ -1,0 +1,271 @@
+//! Time loops on the processor: all workers walk through the steps together, each with its own units: for those it computes
+//! the gates' products and the cell. What it needs of the others is the whole output of the step before, hence one barrier a
+//! step.
+
+use super::units::{Backward, Forward, Parts, Units};
+use crate::cell::{Cell, slots, state_slot};
+use crate::device::{Cpu, Device};
+use crate::lane::Isa;
+use crate::ops::LayerWeights;
+use crate::ops::linear::fill_rows;
+use crate::ops::sums::column_sums;
+use crate::product::{Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
+use crate::rows::{Direction, Rows, Step};
+use crate::shared::Grid;
+use crate::tape::Gradients;
+use crate::tensor::{Block, Tensor};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Gates with nothing but their biases: `rows` × slots·hidden.
+pub(crate) fn biases<C: Cell>(cpu: &Cpu, device: &Device, rows: usize, weights: &LayerWeights) -> Tensor {
+    let (hidden, width) = (weights.hidden(), slots::<C>() * weights.hidden());
+    let mut row = Tensor::zeros(device, 1, width);
+    row.data_mut()[..C::GATES * hidden].copy_from_slice(weights.bias.value().data());
+    if let Some(bias) = &weights.state_bias {
+        row.data_mut()[C::GATES * hidden..].copy_from_slice(bias.value().data());
+    }
+    let mut gates = Tensor::scratch(device, rows, width);
+    fill_rows(cpu, gates.data_mut(), width, row.data());
+    gates
+}
+
+/// The blocks of a gate weight's columns, one for each gate, packed for products with states (`transposed`) or gradients.
+pub(crate) fn gate_packs<C: Cell>(
+    weight: &Tensor,
+    columns: Range<usize>,
+    transposed: bool,
+) -> Vec<Arc<Packed>> {
+    let hidden = weight.rows() / C::GATES;
+    let block =
+        |gate| Block { rows: gate * hidden..(gate + 1) * hidden, columns: columns.clone(), transposed };
+    (0..C::GATES).map(|gate| weight.packed(block(gate))).collect()
+}
+
+/// Adds `a`'s share to the units `units` of all gates.
+///
+/// # Safety
+/// Nobody else may use these units of the gates' rows.
+pub(crate) unsafe fn add_to_gates(
+    isa: Isa,
+    gates: Grid,
+    a: Mat,
+    packs: &[Arc<Packed>],
+    units: &Range<usize>,
+    slot: impl Fn(usize) -> usize,
+) {
+    for (gate, packed) in packs.iter().enumerate() {
+        let target = gates.at(0, slot(gate) * packed.columns());
+        // SAFETY: the panels hold just these units.
+        unsafe { multiply_panels(isa, target, a, packed, panels(units), Update::Add) };
+    }
+}
+
+/// The way back of [`add_to_gates`]: `target += Σ gates' gradients · weight`, for the columns `columns`.
+///
+/// # Safety
+/// Nobody may write to the gates, and nobody else may use these columns of the target.
+pub(crate) unsafe fn add_from_gates(
+    isa: Isa,
+    target: Grid,
+    gates: Grid,
+    rows: usize,
+    packs: &[Arc<Packed>],
+    columns: &Range<usize>,
+    slot: impl Fn(usize) -> usize,
+) {
+    if rows == 0 {
+        return;
+    }
+    for (gate, packed) in packs.iter().enumerate() {
+        let hidden = packed.depth();
+        // SAFETY: nobody writes to the gates.
+        let a = unsafe { gates.at(0, slot(gate) * hidden).mat(rows, hidden) };
+        // SAFETY: the panels hold just these columns.
+        unsafe { multiply_panels(isa, target, a, packed, panels(columns), Update::Add) };
+    }
+}
+
+/// The panels of a worker's columns, which begin at a panel's edge.
+pub(crate) fn panels(columns: &Range<usize>) -> Range<usize> {
+    columns.start / PANEL..columns.end.div_ceil(PANEL)
+}
+
+/// How many workers a time loop is worth, for a layer of so many units.
+pub(crate) fn loop_workers(cpu: &Cpu, rows: &Rows, hidden: usize, gates: usize) -> usize {
+    // What matters is the work between two barriers: the rows of an average step.
+    let rows = rows.total().checked_div(rows.steps()).unwrap_or(0);
+    cpu.pool.workers_for(rows * hidden * hidden * gates / PANEL).min(hidden.div_ceil(PANEL))
+}
+
+/// Grids over the parts of a state.
+pub(crate) fn parts<'a>(tensors: &'a mut [Tensor]) -> Parts<'a> {
+    let mut grids = Parts::default();
+    for (grid, tensor) in grids.iter_mut().zip(tensors) {
+        *grid = Some(tensor.grid_mut());
+    }
+    grids
+}
+
+/// Grids over the parts of a state that is only read.
+pub(crate) fn parts_to_read<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Parts<'a> {
+    let mut grids = Parts::default();
+    for (grid, tensor) in grids.iter_mut().zip(tensors) {
+        *grid = Some(tensor.grid());
+    }
+    grids
+}
+
+pub(crate) fn at<'a>(parts: &Parts<'a>, row: usize) -> Parts<'a> {
+    parts.map(|part| part.map(|part| part.at(row, 0)))
+}
+
+/// A step's rows in up to two runs: those that go on from the step before, and those that begin here. Each run has its
+/// first place and the state before it.
+pub(crate) fn runs<'a>(
+    step: &Step,
+    states: &Parts<'a>,
+    start: Option<&Parts<'a>>,
+) -> [(Range<usize>, Parts<'a>); 2] {
+    let begun = start.map_or(Parts::default(), |start| at(start, step.carried));
+    [(0..step.carried, at(states, step.before)), (step.carried..step.rows.len(), begun)]
+}
+
+/// One layer's step forward for the units of a worker: the state's share of the gates, then the cell.
+pub(crate) struct LayerLoop<'a, C> {
+    pub(crate) isa: Isa,
+    pub(crate) hidden: usize,
+    pub(crate) slots: Grid<'a>,
+    pub(crate) states: Parts<'a>,
+    pub(crate) start: Option<Parts<'a>>,
+    pub(crate) packs: &'a [Arc<Packed>],
+    pub(crate) cell: PhantomData<C>,
+}
+
+impl<C: Cell> LayerLoop<'_, C> {
+    /// # Safety
+    /// The state before the step must be complete, and nobody else may use these units of the step's gates and states.
+    pub(crate) unsafe fn forward(&self, step: &Step, units: &Range<usize>) {
+        for (places, before) in runs(step, &self.states, self.start.as_ref()) {
+            if places.is_empty() {
+                continue;
+            }
+            let slots = self.slots.at(step.rows.start + places.start, 0);
+            if let Some(before) = before[0] {
+                // SAFETY: the state before the step is complete, and the units are ours.
+                unsafe {
+                    let a = before.mat(places.len(), self.hidden);
+                    add_to_gates(self.isa, slots, a, self.packs, units, state_slot::<C>);
+                }
+            }
+            let after = at(&self.states, step.rows.start + places.start);
+            let (rows, units, hidden) = (places.len(), units.clone(), self.hidden);
+            let units = Units::<C> { rows, units, hidden, slots, before, after, cell: PhantomData };
+            // SAFETY: the units are ours, and the state before the step is complete.
+            self.isa.run(unsafe { Forward::new(units) });
+        }
+    }
+
+    /// The cell's step back: the gates become their gradients.
+    ///
+    /// # Safety
+    /// Nobody else may use these units of the step's gates and of the running gradient.
+    pub(crate) unsafe fn backward(
+        &self,
+        step: &Step,
+        units: &Range<usize>,
+        running: &Parts,
+        upstream: Option<Grid>,
+    ) {
+        for (places, before) in runs(step, &self.states, self.start.as_ref()) {
+            let first = step.rows.start + places.start;
+            let units = Units::<C> {
+                rows: places.len(),
+                units: units.clone(),
+                hidden: self.hidden,
+                slots: self.slots.at(first, 0),
+                before,
+                after: at(&self.states, first),
+                cell: PhantomData,
+            };
+            let (running, upstream) = (at(running, places.start), upstream.map(|grid| grid.at(first, 0)));
+            // SAFETY: the units are ours, and the states are no longer written.
+            self.isa.run(unsafe { Backward::new(units, running, upstream) });
+        }
+    }
+
+    /// The gates' way back to the state before the step: adds to the running gradient of `h`.
+    ///
+    /// # Safety
+    /// The gradients of the step's gates must be complete, and nobody else may use these units of `running`.
+    pub(crate) unsafe fn backward_to_state(&self, step: &Step, units: &Range<usize>, running: Grid) {
+        let rows = if self.start.is_some() { step.rows.len() } else { step.carried };
+        let gates = self.slots.at(step.rows.start, 0);
+        // SAFETY: handed on.
+        unsafe { add_from_gates(self.isa, running, gates, rows, self.packs, units, state_slot::<C>) };
+    }
+}
+
+/// Row by row the state before the step: that of the step before, the start's, or zero.
+pub(crate) fn states_before(
+    states: &Tensor,
+    rows: &Rows,
+    direction: Direction,
+    start: Option<&Tensor>,
+) -> Tensor {
+    let width = states.columns();
+    let mut before = Tensor::zeros(states.device(), states.rows(), width);
+    let numbers = before.data_mut();
+    for step in rows.walk(direction) {
+        let (carried, begun) =
+            numbers[step.rows.start * width..step.rows.end * width].split_at_mut(step.carried * width);
+        carried.copy_from_slice(&states.data()[step.before * width..][..carried.len()]);
+        if let Some(start) = start {
+            begun.copy_from_slice(&start.data()[step.carried * width..][..begun.len()]);
+        }
+    }
+    before
+}
+
+/// The gradients of a layer's weights, each over all steps at once. `inputs` are what the columns of `W_input` were
+/// multiplied with, block by block; `before` is the state before each step.
+pub(crate) fn weight_gradients<C: Cell>(
+    cpu: &Cpu,
+    gradients: &mut Gradients,
+    gates: &Tensor,
+    inputs: &[&Tensor],
+    before: &Tensor,
+    weights: &LayerWeights,
+) {
+    let hidden = weights.hidden();
+    let (all, shared) = (C::GATES * hidden, (C::GATES - C::APART) * hidden);
+    let block = |columns: Range<usize>| gates.mat().column_block(columns);
+    gradients.write(&weights.input, |dw, update| {
+        let stride = weights.input.columns();
+        let mut column = 0;
+        for input in inputs {
+            let right = Right::Plain(input.mat());
+            multiply_into(
+                gates.device(),
+                &mut dw[column..],
+                stride,
+                block(0..all).transposed(),
+                right,
+                update,
+            );
+            column += input.columns();
+        }
+    });
+    gradients.write(&weights.state, |dw, update| {
+        let (of_shared, of_apart) = dw.split_at_mut(shared * hidden);
+        for (dw, columns) in [(of_shared, 0..shared), (of_apart, all..gates.columns())] {
+            let right = Right::Plain(before.mat());
+            multiply_into(gates.device(), dw, hidden, block(columns).transposed(), right, update);
+        }
+    });
+    gradients.write(&weights.bias, |db, update| column_sums(cpu, block(0..all), db, update));
+    if let Some(bias) = &weights.state_bias {
+        gradients.write(bias, |db, update| column_sums(cpu, block(all..gates.columns()), db, update));
+    }
+}

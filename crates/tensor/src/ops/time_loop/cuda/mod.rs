@@ -1,0 +1,287 @@
+//! Time loops on a GPU: the processor walks through the steps and gives the stream, for each, the products and the cell.
+
+mod cell;
+
+pub(crate) use cell::{CellKernels, Parts, StepRows, source};
+
+use crate::cell::{Cell, slots};
+use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Source, View};
+use crate::ops::LayerWeights;
+use crate::ops::arrange::cuda::{Place, fill_rows};
+use crate::ops::sums::cuda::column_sums;
+use crate::product::Update;
+use crate::rows::{Direction, Rows, Step};
+use crate::tape::{Gradients, Var};
+use crate::tensor::Tensor;
+use cell::Product;
+use std::ops::Range;
+
+pub(crate) const ROWS: Source = Source::plain("rows", include_str!("../rows.cu"));
+
+/// Gates with nothing but their biases: `rows` × slots·hidden.
+pub(crate) fn biases<C: Cell>(cuda: &Cuda, rows: usize, weights: &LayerWeights) -> Tensor {
+    let (device, hidden, stride) = (weights.bias.device(), weights.hidden(), slots::<C>() * weights.hidden());
+    let mut gates = Tensor::scratch(device, rows, stride);
+    let pointer = gates.pointer_mut();
+    fill_rows(cuda, Place { pointer, stride }, weights.bias.value(), rows);
+    if C::APART > 0 {
+        let zeros = Tensor::zeros(device, 1, C::APART * hidden);
+        let bias = weights.state_bias.as_ref().map_or(&zeros, Var::value);
+        fill_rows(cuda, Place { pointer: pointer.at(C::GATES * hidden), stride }, bias, rows);
+    }
+    gates
+}
+
+/// Up to this many multiplications, a step is one kernel, products and cell together. Above it, cuBLAS is faster by more than a
+/// launch takes.
+const FUSED: usize = 200_000_000;
+
+/// One layer of a time loop.
+pub(crate) struct LayerLoop<'a> {
+    cuda: &'a Cuda,
+    kernels: CellKernels<'a>,
+    hidden: usize,
+    /// Columns of the gates' rows, of the gates, and of those whose input's and state's shares are one.
+    stride: usize,
+    gates: usize,
+    shared: usize,
+    slots: Pointer,
+    pub(crate) states: Parts,
+    /// Null where the first states are zero.
+    start: Parts,
+    /// gates·hidden × hidden
+    weight: View,
+}
+
+impl<'a> LayerLoop<'a> {
+    pub(crate) fn new<C: Cell>(
+        cuda: &'a Cuda,
+        weights: &LayerWeights,
+        slots_at: Pointer,
+        states: Parts,
+        start: Parts,
+    ) -> LayerLoop<'a> {
+        let hidden = weights.hidden();
+        LayerLoop {
+            cuda,
+            kernels: CellKernels::new::<C>(cuda),
+            hidden,
+            stride: slots::<C>() * hidden,
+            gates: C::GATES * hidden,
+            shared: (C::GATES - C::APART) * hidden,
+            slots: slots_at,
+            states,
+            start,
+            weight: weights.state.value().view(),
+        }
+    }
+
+    /// Adds `a`'s share of the gates to those of all rows: `a · weightᵀ`.
+    pub(crate) fn add_input(&self, a: View, weight: View) {
+        self.cuda.multiply(self.slots, self.stride, a, weight.transposed(), Update::Add);
+    }
+
+    /// The gates of a step's first rows, as the input sees them.
+    pub(crate) fn gates(&self, step: &Step, rows: usize) -> View {
+        View::strided(self.slots.at(step.rows.start * self.stride), rows, self.gates, self.stride)
+    }
+
+    /// The rows of the weight whose products go to the gates from a column on: those that are apart have slots of their own.
+    fn state_shares(&self) -> [(Range<usize>, usize); 2] {
+        [(0..self.shared, 0), (self.shared..self.gates, self.gates)]
+    }
+
+    /// The outputs before a step, in up to two runs: of the rows that go on from the step before, and of those that begin here.
+    fn states_before(&self, step: &Step) -> impl Iterator<Item = (usize, View)> {
+        let begun = self.start.at(step.carried * self.hidden).output();
+        let runs = [
+            (0, step.carried, self.states.output().at(step.before * self.hidden)),
+            (step.carried, step.rows.len() - step.carried, begun),
+        ];
+        let hidden = self.hidden;
+        (runs.into_iter())
+            .filter(|&(_, rows, pointer)| rows > 0 && pointer != Pointer::NULL)
+            .map(move |(first, rows, pointer)| (first, View::new(pointer, rows, hidden)))
+    }
+
+    fn rows(&self, step: &Step) -> StepRows {
+        StepRows {
+            slots: self.slots.at(step.rows.start * self.stride),
+            before: self.states.at(step.before * self.hidden),
+            start: self.start,
+            after: self.states.at(step.rows.start * self.hidden),
+            carried: step.carried as u32,
+            rows: step.rows.len() as u32,
+            hidden: self.hidden as u32,
+        }
+    }
+
+    /// Whether a step is one kernel: with a product of this depth beside that of the state.
+    fn is_fused(&self, step: &Step, depth: usize) -> bool {
+        self.cuda.has_tensor_cores() && step.rows.len() * self.gates * (self.hidden + depth) <= FUSED
+    }
+
+    /// A step: the shares of the state and of an input inside the loop, then the cell. The input comes with its weight.
+    pub(crate) fn forward(&self, step: &Step, input: Option<(View, View)>) {
+        let own = self.rows(step);
+        if self.is_fused(step, input.map_or(0, |(a, _)| a.columns)) {
+            let input = input.map(|(a, weight)| Product::new(a, weight, 0, false));
+            let states = self.states_before(step).map(|(first, a)| Product::new(a, self.weight, first, true));
+            self.kernels.step_forward(&own, &input.into_iter().chain(states).collect());
+            return;
+        }
+        if let Some((a, weight)) = input {
+            self.cuda.multiply(own.slots, self.stride, a, weight.transposed(), Update::Add);
+        }
+        for (first, a) in self.states_before(step) {
+            for (of_weight, column) in self.state_shares() {
+                let gates = own.slots.at(first * self.stride + column);
+                let weight = self.weight.row_block(of_weight).transposed();
+                self.cuda.multiply(gates, self.stride, a, weight, Update::Add);
+            }
+        }
+        self.kernels.forward(&own);
+    }
+
+    /// A step back: the gates become their gradients. The gradient of the output is what `running` holds, what comes from
+    /// outside, from the gates of the step behind (`next`), and from what the output was multiplied with beside them: a
+    /// gradient `above`, with the weight.
+    pub(crate) fn backward(
+        &self,
+        step: &Step,
+        next: Option<&Step>,
+        running: &Parts,
+        upstream: Option<Pointer>,
+        above: Option<(View, View)>,
+    ) {
+        let own = self.rows(step);
+        let upstream = upstream.map(|pointer| pointer.at(step.rows.start * self.hidden));
+        let behind = next.into_iter().flat_map(|next| self.state_gradients(next, 0..next.carried));
+        let products = above.into_iter().chain(behind);
+        if self.is_fused(step, above.map_or(0, |(a, _)| a.columns)) {
+            let products = products.map(|(a, weight)| Product::new(a, weight, 0, false)).collect();
+            self.kernels.step_backward(&own, running, upstream, &products);
+            return;
+        }
+        for (a, weight) in products {
+            self.cuda.multiply(running.output(), self.hidden, a, weight, Update::Add);
+        }
+        self.kernels.backward(&own, running, upstream);
+    }
+
+    /// The gradients of some rows' gates, and the weights through which they go back to the state before the step.
+    fn state_gradients(&self, step: &Step, rows: Range<usize>) -> impl Iterator<Item = (View, View)> + '_ {
+        let first = self.slots.at((step.rows.start + rows.start) * self.stride);
+        self.state_shares().into_iter().filter(|(of_weight, _)| !of_weight.is_empty()).map(
+            move |(of_weight, column)| {
+                let gates = View::strided(first.at(column), rows.len(), of_weight.len(), self.stride);
+                (gates, self.weight.row_block(of_weight))
+            },
+        )
+    }
+
+    /// The last of the way back: adds what the first state of each row gets through its first step's gates to `running`.
+    pub(crate) fn backward_to_start(&self, steps: &[Step], running: &Parts) {
+        if self.start.output() == Pointer::NULL {
+            return;
+        }
+        for step in steps {
+            let to = running.output().at(step.carried * self.hidden);
+            for (gates, weight) in self.state_gradients(step, step.carried..step.rows.len()) {
+                self.cuda.multiply(to, self.hidden, gates, weight, Update::Add);
+            }
+        }
+    }
+}
+
+/// Row by row the state before the step: that of the step before, the start's, or zero.
+pub(crate) fn states_before(
+    cuda: &Cuda,
+    states: &Tensor,
+    rows: &DeviceRows,
+    direction: Direction,
+    start: Option<&Tensor>,
+) -> Tensor {
+    let (total, width) = states.shape();
+    let mut before = Tensor::scratch(states.device(), total, width);
+    let arguments = [
+        before.pointer_mut().into(),
+        states.pointer().into(),
+        start.map(Tensor::pointer).into(),
+        rows.starts().into(),
+        rows.lengths().into(),
+        rows.steps.into(),
+        total.into(),
+        width.into(),
+        (direction == Direction::Backward).into(),
+    ];
+    if total * width > 0 {
+        // SAFETY: a state for each packed row, and a start for each place.
+        unsafe { cuda.launch(cuda.kernel(&ROWS, "states_before"), Launch::over(total * width), &arguments) };
+    }
+    before
+}
+
+/// Each sequence's last state, part by part.
+pub(crate) fn last(
+    cuda: &Cuda,
+    states: &[Tensor],
+    rows: &Rows,
+    direction: Direction,
+    start: Option<&[&Tensor]>,
+) -> Vec<Tensor> {
+    let device = states[0].device();
+    let rows = DeviceRows::new(device, rows);
+    let last_of = |(part, states): (usize, &Tensor)| {
+        let width = states.columns();
+        let mut last = Tensor::scratch(device, rows.batch, width);
+        let arguments = [
+            last.pointer_mut().into(),
+            states.pointer().into(),
+            start.map(|start| start[part].pointer()).into(),
+            rows.starts().into(),
+            rows.lengths().into(),
+            rows.batch.into(),
+            width.into(),
+            (direction == Direction::Backward).into(),
+        ];
+        // SAFETY: as in `states_before`.
+        unsafe {
+            cuda.launch(cuda.kernel(&ROWS, "last_states"), Launch::over(rows.batch * width), &arguments);
+        };
+        last
+    };
+    states.iter().enumerate().map(last_of).collect()
+}
+
+/// The gradients of a layer's weights, each over all steps at once. `inputs` are what the columns of `W_input` were
+/// multiplied with, block by block; `before` is the state before each step.
+pub(crate) fn weight_gradients<C: Cell>(
+    cuda: &Cuda,
+    gradients: &mut Gradients,
+    gates: &Tensor,
+    inputs: &[&Tensor],
+    before: &Tensor,
+    weights: &LayerWeights,
+) {
+    let hidden = weights.hidden();
+    let (all, shared) = (C::GATES * hidden, (C::GATES - C::APART) * hidden);
+    let block = |columns: Range<usize>| gates.view().column_block(columns);
+    gradients.write_cuda(&weights.input, |dw, update| {
+        let stride = weights.input.columns();
+        let mut column = 0;
+        for input in inputs {
+            cuda.multiply(dw.at(column), stride, block(0..all).transposed(), input.view(), update);
+            column += input.columns();
+        }
+    });
+    gradients.write_cuda(&weights.state, |dw, update| {
+        for (dw, columns) in [(dw, 0..shared), (dw.at(shared * hidden), all..gates.columns())] {
+            cuda.multiply(dw, hidden, block(columns).transposed(), before.view(), update);
+        }
+    });
+    gradients.write_cuda(&weights.bias, |db, update| column_sums(cuda, block(0..all), db, update));
+    if let Some(bias) = &weights.state_bias {
+        gradients.write_cuda(bias, |db, update| column_sums(cuda, block(all..gates.columns()), db, update));
+    }
+}

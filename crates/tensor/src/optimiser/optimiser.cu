@@ -1,0 +1,41 @@
+// The sum of the squares of a block's share of `g`, as a double.
+extern "C" __global__ void square_sums(double* sums, const float* g, int count) {
+    __shared__ double of_threads[256];
+    double sum = 0.0;
+    FOR_EACH(i, count) sum += (double)g[i] * g[i];
+    of_threads[threadIdx.x] = sum;
+    for (int half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) of_threads[threadIdx.x] += of_threads[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = of_threads[0];
+}
+
+// One block: the root of the sum of all blocks' sums.
+extern "C" __global__ void root_of_sum(float* norm, const double* sums, int count) {
+    __shared__ double of_threads[256];
+    double sum = 0.0;
+    for (int i = threadIdx.x; i < count; i += 256) sum += sums[i];
+    of_threads[threadIdx.x] = sum;
+    for (int half = 128; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) of_threads[threadIdx.x] += of_threads[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) *norm = (float)sqrt(of_threads[0]);
+}
+
+// `norm` is null where nothing is clipped.
+extern "C" __global__ void adam(
+    float* w, float* m, float* v, const float* g, int count,
+    const float* norm, float limit, float b1, float b2, float rate, float root, float epsilon
+) {
+    const float factor = norm ? fminf(limit / (*norm + 1e-6f), 1.0f) : 1.0f;
+    FOR_EACH(i, count) {
+        const float x = g[i] * factor;
+        const float first = fmaf(b1, m[i], (1.0f - b1) * x);
+        const float second = fmaf(b2, v[i], (1.0f - b2) * x * x);
+        m[i] = first;
+        v[i] = second;
+        w[i] -= rate * first / fmaf(sqrtf(second), root, epsilon);
+    }
+}

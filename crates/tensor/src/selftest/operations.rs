@@ -1,0 +1,195 @@
+//! The cases of operations on single tensors, and of the optimiser.
+
+use super::case::{Case, Expect, Input, Results, numbers, random, weight, wide};
+use crate::device::Device;
+use crate::ops::{
+    CrossEntropy, Dropout, add, concat_columns, concat_rows, cross_entropy, dropout, embedding, gather_rows,
+    layer_norm, linear, multiply_elements, relu, row_block, scale, sigmoid, softmax, tanh,
+};
+use crate::optimiser::Adam;
+use crate::params::{Init, Param, Params};
+use crate::rows::Rows;
+use crate::tape::{Tape, Var};
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+/// Rows and columns: none, one, no multiple of a vector or of a warp, more than a block of threads has.
+const SHAPES: [[usize; 2]; 7] = [[0, 7], [1, 1], [3, 7], [5, 33], [13, 130], [1030, 3], [2, 1031]];
+/// Rows, inputs and outputs of a product.
+const PRODUCTS: [[usize; 3]; 7] =
+    [[0, 7, 5], [1, 1, 1], [5, 7, 3], [33, 130, 31], [3, 515, 7], [1030, 5, 9], [70, 33, 1031]];
+
+pub(super) fn cases() -> Vec<Case> {
+    let groups = [
+        linears(false),
+        linears(true),
+        embeddings("embedding", embedding),
+        embeddings("gather_rows", gather_rows),
+        arranged(),
+        pointwise(),
+        dropouts("dropout", false),
+        dropouts("dropout, variational", true),
+        layer_norms(),
+        softmaxes(),
+        cross_entropies("cross_entropy", false, 0.0),
+        cross_entropies("cross_entropy, bias", true, 0.0),
+        cross_entropies("cross_entropy, bias and smoothing", true, 0.1),
+        adams("adam", None),
+        adams("adam, clipped", Some(0.5)),
+        adams("adam, below its limit", Some(500.0)),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+/// A case for each of [`SHAPES`], with inputs of that shape.
+fn over_shapes(
+    operation: &str,
+    inputs: fn(usize, usize) -> Vec<Input>,
+    op: impl Fn(&[Var]) -> Vec<Var> + Copy + 'static,
+) -> impl Iterator<Item = Case> {
+    SHAPES.into_iter().map(move |[rows, columns]| {
+        let sizes = format!("{rows} × {columns}");
+        Case::new(operation, Expect::Rounding, sizes, inputs(rows, columns), op)
+    })
+}
+
+fn linears(bias: bool) -> Vec<Case> {
+    let name = if bias { "linear, bias" } else { "linear" };
+    let case = |[rows, inputs, outputs]: [usize; 3]| {
+        let mut vars = vec![random("x", rows, inputs), weight("W", outputs, inputs)];
+        vars.extend(bias.then(|| random("b", 1, outputs)));
+        let sizes = format!("{rows} × {inputs} → {outputs}");
+        Case::new(name, Expect::Products, sizes, vars, |vars| vec![linear(&vars[0], &vars[1], vars.get(2))])
+    };
+    PRODUCTS.into_iter().map(case).collect()
+}
+
+fn embeddings(name: &'static str, op: fn(&Var, &[u32]) -> Var) -> Vec<Case> {
+    // Of the vocabulary, the width, the ids: squares, so that some rows are taken often and others never.
+    let sizes = [[3, 5, 0], [1, 1, 4], [7, 33, 20], [300, 7, 1030], [40, 261, 9]];
+    let case = |[vocabulary, width, count]: [usize; 3]| {
+        let ids: Vec<u32> = (0..count).map(|i| (i * i % vocabulary) as u32).collect();
+        let sizes = format!("{count} of {vocabulary} × {width}");
+        let inputs = vec![random("table", vocabulary, width)];
+        Case::new(name, Expect::Rounding, sizes, inputs, move |vars| vec![op(&vars[0], &ids)])
+    };
+    sizes.into_iter().map(case).collect()
+}
+
+fn arranged() -> Vec<Case> {
+    let beside = |rows, columns| vec![random("a", rows, columns), random("b", rows, 2 * columns + 1)];
+    let below = |rows, columns| vec![random("a", rows, columns), random("b", 2 * rows + 1, columns)];
+    let one = |rows, columns| vec![random("x", rows, columns)];
+    // One part twice: its gradient is the sum of both.
+    over_shapes("concat_columns", beside, |vars| vec![concat_columns(&[&vars[0], &vars[1], &vars[0]])])
+        .chain(over_shapes("concat_rows", below, |vars| vec![concat_rows(&[&vars[0], &vars[1], &vars[0]])]))
+        .chain(over_shapes("row_block", one, |vars| {
+            let rows = vars[0].rows();
+            vec![row_block(&vars[0], rows / 3..rows - rows / 4), row_block(&vars[0], rows..rows)]
+        }))
+        .collect()
+}
+
+type Unary = fn(&Var) -> Var;
+type Binary = fn(&Var, &Var) -> Var;
+
+fn pointwise() -> Vec<Case> {
+    let unary: [(&str, Unary); 4] =
+        [("tanh", tanh), ("sigmoid", sigmoid), ("relu", relu), ("scale", |x| scale(x, -1.7))];
+    let binary: [(&str, Binary); 2] = [("add", add), ("multiply_elements", multiply_elements)];
+    let one = |rows, columns| vec![wide("x", rows, columns)];
+    let two = |rows, columns| vec![random("a", rows, columns), random("b", rows, columns)];
+    let unary = unary.map(|(name, op)| over_shapes(name, one, move |vars| vec![op(&vars[0])]));
+    let binary = binary.map(|(name, op)| {
+        over_shapes(name, two, move |vars| vec![op(&vars[0], &vars[1]), op(&vars[0], &vars[0])])
+    });
+    unary.into_iter().flatten().chain(binary.into_iter().flatten()).collect()
+}
+
+fn dropouts(name: &'static str, variational: bool) -> Vec<Case> {
+    let many = [3; 350];
+    let sizes: [(&[usize], usize); 5] =
+        [(&[0, 0], 5), (&[1], 1), (&[5, 3, 1, 0, 4], 33), (&many, 7), (&[2, 1], 1031)];
+    let case = |(lengths, width): (&[usize], usize)| {
+        let examples: Vec<u32> = (0..lengths.len() as u32).map(|i| 1000 - i).collect();
+        let rows = Arc::new(Rows::with_examples(lengths, &examples));
+        let how = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, variational };
+        let inputs = vec![random("x", rows.total(), width)];
+        let sizes = format!("{} × {width}", rows.total());
+        Case::new(name, Expect::Equal, sizes, inputs, move |vars| vec![dropout(&vars[0], &rows, how)])
+    };
+    sizes.into_iter().map(case).collect()
+}
+
+fn layer_norms() -> Vec<Case> {
+    let inputs = |rows, columns| {
+        vec![random("x", rows, columns), random("gain", 1, columns), random("bias", 1, columns)]
+    };
+    over_shapes("layer_norm", inputs, |vars| vec![layer_norm(&vars[0], &vars[1], &vars[2])]).collect()
+}
+
+fn softmaxes() -> Vec<Case> {
+    let input = |rows, columns| vec![random("x", rows, columns)];
+    over_shapes("softmax", input, |vars| {
+        // From none, in the first row, to all of them.
+        let count = |row: usize| (row * 5 % (vars[0].columns() + 1)) as u32;
+        let counts: Vec<u32> = (0..vars[0].rows()).map(count).collect();
+        let whole = vec![vars[0].columns() as u32; vars[0].rows()];
+        vec![softmax(&vars[0], &counts), softmax(&vars[0], &whole)]
+    })
+    .collect()
+}
+
+fn cross_entropies(name: &'static str, bias: bool, smoothing: f32) -> Vec<Case> {
+    let case = |[rows, inputs, classes]: [usize; 3]| {
+        let targets: Vec<u32> = (0..rows).map(|i| (i * i % classes) as u32).collect();
+        let mut vars = vec![random("x", rows, inputs), weight("W", classes, inputs)];
+        vars.extend(bias.then(|| random("b", 1, classes)));
+        let how = CrossEntropy { scale: 1.0 / rows.max(1) as f32, smoothing };
+        let sizes = format!("{rows} × {inputs} → {classes}");
+        Case::new(name, Expect::Products, sizes, vars, move |vars| {
+            let (loss, of_rows) = cross_entropy(&vars[0], &vars[1], vars.get(2), &targets, how);
+            vec![loss, Var::constant(of_rows)]
+        })
+    };
+    PRODUCTS.into_iter().map(case).collect()
+}
+
+fn adams(name: &'static str, clip: Option<f32>) -> Vec<Case> {
+    let case = |large: usize| Case {
+        operation: name.to_owned(),
+        expect: Expect::Rounding,
+        sizes: format!("3 × 7, 1 × 1, 1 × {large}"),
+        results: Box::new(move |device| adam(device, clip, large)),
+    };
+    [1, 33, 40_001].into_iter().map(case).collect()
+}
+
+/// The norms of the gradients and the weights over some steps. At every third one, one parameter gets no gradient.
+fn adam(device: &Device, clip: Option<f32>, large: usize) -> Results {
+    let mut params = Params::new(device, 3);
+    let added = [("a", 3, 7), ("b", 1, 1), ("c", 1, large)]
+        .map(|(name, rows, columns)| params.add(name, rows, columns, Init::Uniform(1.0)));
+    let mut adam = clip.map_or_else(Adam::default, Adam::clipped);
+    let mut results = Results::new();
+    for step in 1..=6u32 {
+        let skipped = step.is_multiple_of(3).then_some(added[1]);
+        for &param in added.iter().filter(|&&param| Some(param) != skipped) {
+            set_gradient(&mut params, param, step);
+        }
+        let norm = adam.step(&mut params, 0.1);
+        results.push((format!("norm of step {step}"), norm.iter().flat_map(Tensor::to_vec).collect()));
+        let weights = params.iter().flat_map(|param| params.tensor(param).to_vec()).collect();
+        results.push((format!("weights after step {step}"), weights));
+    }
+    results
+}
+
+/// Random numbers as the gradient of a parameter.
+fn set_gradient(params: &mut Params, param: Param, step: u32) {
+    let tape = Tape::new();
+    // A parameter holds no gradient of its own: it needs an operation to go back through.
+    let same = scale(&tape.param(params, param), 1.0);
+    let upstream = numbers(params.device(), step, same.shape());
+    tape.backward_from(&[(&same, upstream)], params);
+}
