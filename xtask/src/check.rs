@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 }
 
 const EXAMPLES: &str = "\
-In order: fmt, typos, clippy, deny, doc, test. Missing tools are installed into target/tools.
+In order: fmt, typos, clippy, deny, doc, test, kernels. Missing tools are installed into target/tools.
 
 Examples:
   cargo xtask check
@@ -34,7 +34,7 @@ struct Check {
 }
 
 /// Cheapest first. `deny` is quicker than `clippy`, but may have to be installed first.
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 7] = [
     Check { name: "fmt", fast: true, command: fmt, hint: "`cargo fmt --all` formats the code" },
     Check {
         name: "typos",
@@ -60,6 +60,12 @@ const CHECKS: [Check; 6] = [
         fast: false,
         command: test,
         hint: "`cargo test --workspace NAME` runs one test again",
+    },
+    Check {
+        name: "kernels",
+        fast: false,
+        command: kernels,
+        hint: "mend the kernel named above; no GPU is needed to compile it",
     },
 ];
 
@@ -120,6 +126,20 @@ fn test(root: &Path) -> Result<Command> {
     cargo(root, &["test", "--quiet", "--workspace"])
 }
 
+/// Compiles every kernel of the GPU. Where the compiler cannot be had, the test passes and this says so.
+fn kernels(root: &Path) -> Result<Command> {
+    let mut command = cargo(root, &["test", "--quiet", "-p", "couplet-tensor", "--test", "kernels"])?;
+    match tools::nvrtc_folder(root)? {
+        Some(folder) => {
+            command.env("LD_LIBRARY_PATH", folder).env("COUPLET_NVRTC_REQUIRED", "1");
+        }
+        None => println!(
+            "no Python with pip, which would fetch the compiler: kernels are compiled only if NVRTC is here"
+        ),
+    }
+    Ok(command)
+}
+
 fn cargo(root: &Path, arguments: &[&str]) -> Result<Command> {
     let mut command = process::cargo(root);
     command.args(arguments);
@@ -136,7 +156,7 @@ mod tests {
 
     #[test]
     fn fast_leaves_out_dependencies_and_tests() {
-        assert_eq!(names(false), ["fmt", "typos", "clippy", "deny", "doc", "test"]);
+        assert_eq!(names(false), ["fmt", "typos", "clippy", "deny", "doc", "test", "kernels"]);
         assert_eq!(names(true), ["fmt", "typos", "clippy", "doc"]);
     }
 

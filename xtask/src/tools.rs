@@ -61,6 +61,32 @@ impl Tool {
     }
 }
 
+/// The compiler of CUDA kernels, a library that Python's package index has; it needs no GPU.
+const NVRTC: &str = "nvidia-cuda-nvrtc==13.4.92";
+
+/// The folder with NVRTC, fetched into `target/tools` where it is not there. None where Python's `pip`, which fetches it, is
+/// missing.
+pub(crate) fn nvrtc_folder(root: &Path) -> Result<Option<PathBuf>> {
+    let home = root.join("target/tools/nvrtc");
+    let folder = home.join("nvidia/cu13/lib");
+    if folder.is_dir() {
+        return Ok(Some(folder));
+    }
+    let pip = |arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip"]).args(arguments);
+        command
+    };
+    if !pip(&["--version"]).output().is_ok_and(|output| output.status.success()) {
+        return Ok(None);
+    }
+    println!("{NVRTC} is missing: fetching it into target/tools (50 MB, once)");
+    let mut install = pip(&["install", "--quiet", "--root-user-action=ignore", "--no-deps", "--target"]);
+    install.arg(&home).arg(NVRTC);
+    process::run(&mut install, "the download needs a network").context("could not fetch NVRTC")?;
+    Ok(Some(folder))
+}
+
 /// The version in the first line of what `--version` prints: `typos-cli 1.52.0`.
 fn version_in(output: &str) -> Option<&str> {
     output.lines().next()?.split_whitespace().nth(1)
