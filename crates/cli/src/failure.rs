@@ -3,13 +3,14 @@
 use couplet_data::DataError;
 use couplet_nn::ConfigError;
 use couplet_search::FolderError;
+use couplet_tensor::DeviceError;
 use couplet_train::{ConfigFileError, TrainError};
 use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// A command that cannot go on.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     message: String,
     hint: Option<String>,
@@ -49,6 +50,12 @@ impl Failure {
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         Failure::new(&error, error.hint())
+    }
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        Failure::new(&error, Some(error.hint().to_owned()))
     }
 }
 

@@ -3,11 +3,14 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
 mod commands;
+mod device;
 mod failure;
+mod panics;
 mod progress;
 
 use clap::{Parser, Subcommand};
-use commands::{attend, demo, evaluate, inspect, new, train, translate};
+use commands::{attend, demo, evaluate, inspect, new, selftest, train, translate};
+use failure::Outcome;
 use std::process::ExitCode;
 
 /// Trains, looks into and runs sequence-to-sequence models.
@@ -28,20 +31,27 @@ enum Command {
     Evaluate(evaluate::Arguments),
     Attend(attend::Arguments),
     Inspect(inspect::Arguments),
+    Selftest(selftest::Arguments),
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        Command::Demo(arguments) => demo::run(&arguments),
-        Command::New(arguments) => new::run(&arguments),
-        Command::Train(arguments) => train::run(&arguments),
-        Command::Translate(arguments) => translate::run(&arguments),
-        Command::Evaluate(arguments) => evaluate::run(&arguments),
-        Command::Attend(arguments) => attend::run(&arguments),
-        Command::Inspect(arguments) => inspect::run(&arguments),
-    };
-    match outcome {
+    panics::silence();
+    let command = Arguments::parse().command;
+    match panics::caught(|| run(&command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::New(arguments) => new::run(arguments),
+        Command::Train(arguments) => train::run(arguments),
+        Command::Translate(arguments) => translate::run(arguments),
+        Command::Evaluate(arguments) => evaluate::run(arguments),
+        Command::Attend(arguments) => attend::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Selftest(arguments) => selftest::run(arguments),
     }
 }

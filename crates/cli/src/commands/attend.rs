@@ -1,3 +1,4 @@
+use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use couplet_data::write_whole;
 use couplet_plot::{Colour, Heatmap};
@@ -23,9 +24,8 @@ pub(crate) struct Arguments {
     /// Write an SVG file instead of drawing in the terminal.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Threads to use [default: all cores]
-    #[arg(long)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    device: DeviceArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             Some("give it a name that ends in .svg".to_owned()),
         ));
     }
-    let loaded = Loaded::open(&Folder::new(&arguments.model), &super::device(arguments.threads))?;
+    let loaded = Loaded::open(&Folder::new(&arguments.model), &arguments.device.open()?)?;
     let text = match &arguments.text {
         Some(text) => text.clone(),
         None => read_stdin()?,

@@ -1,5 +1,6 @@
 use super::attend::{WIDTH, colour, heatmap};
 use super::train::stop_on_interrupt;
+use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use couplet_data::{demo, write_whole};
@@ -25,9 +26,8 @@ pub(crate) struct Arguments {
     /// Print the figures as JSON.
     #[arg(long)]
     json: bool,
-    /// Threads to use [default: all cores]
-    #[arg(long)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    device: DeviceArguments,
 }
 
 /// How many of the test sentences are shown.
@@ -37,9 +37,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let seed = format!("train.seed={}", arguments.seed);
     let config = Config::parse(include_str!("demo.toml"), "the demo's config", &[seed])?;
     let search = config.search.clone();
+    let device = arguments.device.open_and_name()?;
     let data = demo::corpus(arguments.seed);
     let corpus = Corpus::new(&config.data, &data.train, &data.valid)?;
-    let trainer = Trainer::new(config, corpus, &super::device(arguments.threads), None)?;
+    let trainer = Trainer::new(config, corpus, &device, None)?;
     let began = Instant::now();
     let mut progress = Progress::new();
     let trained = trainer.run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;

@@ -1,3 +1,4 @@
+use crate::device::DeviceArguments;
 use crate::failure::Outcome;
 use couplet_data::{Empty, read_parallel};
 use couplet_metrics::bleu;
@@ -27,13 +28,12 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Threads to use [default: all cores]
-    #[arg(long)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    device: DeviceArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let loaded = Loaded::open(&Folder::new(&arguments.model), &super::device(arguments.threads))?;
+    let loaded = Loaded::open(&Folder::new(&arguments.model), &arguments.device.open()?)?;
     let pairs = read_parallel(&arguments.source, &arguments.target, Empty::Keep)?;
     let examples = Examples::new(&pairs, &loaded.source, &loaded.target);
     let loss = mean_loss(&loaded.model, &loaded.params, &examples, BATCH_TOKENS);

@@ -1,3 +1,4 @@
+use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use couplet_search::Folder;
@@ -8,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Train a model from a config file.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example: couplet train my-model/config.toml --out my-model/run-1 --set train.epochs=5"
-)]
+#[command(after_help = "\
+Example: couplet train my-model/config.toml --out my-model/run-1 --set train.epochs=5
+Example: couplet train my-model/config.toml --device cuda:1 --precision tf32")]
 pub(crate) struct Arguments {
     /// The config file. The files it names are relative to its folder.
     config: PathBuf,
@@ -20,9 +21,8 @@ pub(crate) struct Arguments {
     /// Override a key of the config, as key=value; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Threads to use [default: all cores]
-    #[arg(long)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    device: DeviceArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -32,9 +32,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     config.data.valid = config.data.valid.relative_to(folder);
     let out = arguments.out.clone().unwrap_or_else(|| arguments.config.with_extension("model"));
 
+    // Before the data is read, which may take long.
+    let device = arguments.device.open_and_name()?;
     let (train, valid) = (read(&config.data.train)?, read(&config.data.valid)?);
     let corpus = Corpus::new(&config.data, &train, &valid)?;
-    let device = super::device(arguments.threads);
     let trainer = Trainer::new(config, corpus, &device, Some(Folder::new(&out)))?;
     let mut progress = Progress::new();
     trainer.run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;

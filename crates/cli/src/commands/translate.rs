@@ -1,3 +1,4 @@
+use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use couplet_data::{Lines, WholeFile};
 use couplet_search::{Folder, LONGEST_SOURCE, Loaded, Translator};
@@ -23,13 +24,12 @@ pub(crate) struct Arguments {
     /// Hypotheses that are followed at once; 1 is greedy [default: the config's]
     #[arg(long)]
     beam: Option<usize>,
-    /// Threads to use [default: all cores]
-    #[arg(long)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    device: DeviceArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let loaded = Loaded::open(&Folder::new(&arguments.model), &super::device(arguments.threads))?;
+    let loaded = Loaded::open(&Folder::new(&arguments.model), &arguments.device.open()?)?;
     let mut search = loaded.search.clone();
     search.beam = arguments.beam.unwrap_or(search.beam).max(1);
     let translator = Translator::from(&loaded);

@@ -3,7 +3,7 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 7] = ["demo", "new", "train", "translate", "evaluate", "attend", "inspect"];
+const VERBS: [&str; 8] = ["demo", "new", "train", "translate", "evaluate", "attend", "inspect", "selftest"];
 
 #[test]
 fn every_verb_has_help_with_an_example() {

@@ -1,0 +1,60 @@
+//! What fails on a GPU in the middle of the work. The engine panics then, with a message that begins with `cuda: `: no memory
+//! left on the card, a kernel that cannot run. To a user it is an error like any other.
+
+use crate::failure::{Failure, Outcome};
+use std::any::Any;
+use std::panic::{self, UnwindSafe};
+
+const HINT: &str = "where the card's memory is full, a smaller train.batch_tokens needs less; \
+                    `couplet selftest` checks the card";
+
+/// Runs a command; a panic of a GPU becomes its failure, any other one goes on.
+pub(crate) fn caught(command: impl FnOnce() -> Outcome + UnwindSafe) -> Outcome {
+    panic::catch_unwind(command).unwrap_or_else(|payload| match of_gpu(&*payload) {
+        Some(message) => Err(Failure::new(message, Some(HINT.to_owned()))),
+        None => panic::resume_unwind(payload),
+    })
+}
+
+/// Keeps quiet about panics that [`caught`] reports.
+pub(crate) fn silence() {
+    let default = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if of_gpu(info.payload()).is_none() {
+            default(info);
+        }
+    }));
+}
+
+/// The message of a GPU's panic.
+fn of_gpu(payload: &(dyn Any + Send)) -> Option<&str> {
+    let message = payload.downcast_ref::<String>().map(String::as_str);
+    message.or_else(|| payload.downcast_ref().copied()).filter(|message| message.starts_with("cuda: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_a_gpu_is_a_failure() {
+        let failure = Failure::new("cuda: no memory for 7 numbers", Some(HINT.to_owned()));
+        let seven = 7;
+        let outcome = caught(move || panic!("cuda: no memory for {seven} numbers"));
+        assert_eq!(outcome, Err(failure.clone()));
+        assert_eq!(caught(|| panic!("cuda: no memory for 7 numbers")), Err(failure));
+    }
+
+    #[test]
+    #[should_panic(expected = "shapes that do not fit")]
+    fn any_other_panic_goes_on() {
+        let _ = caught(|| panic!("shapes that do not fit"));
+    }
+
+    #[test]
+    fn an_outcome_stays_what_it_is() {
+        assert_eq!(caught(|| Ok(())), Ok(()));
+        let failed = || Err(Failure::new("no such file", None));
+        assert_eq!(caught(failed), failed());
+    }
+}
