@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
 mod corpus;
+mod gpu;
 #[path = "../../../crates/tensor/examples/encoder_decoder/model.rs"]
 mod model;
 mod ours;
@@ -24,16 +25,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Our side alone: one line of JSON.
-    Ours {
-        workload: Workload,
-        #[arg(long, default_value_t = 10)]
-        steps: usize,
-        #[arg(long, default_value_t = 2)]
-        threads: usize,
-        /// Write the first weights and the tokens here, for the other side.
-        #[arg(long)]
-        dump: Option<PathBuf>,
-    },
+    Ours(ours::Arguments),
     /// Our side alone on real batches: one line of JSON.
     OursCorpus {
         #[command(flatten)]
@@ -66,12 +58,14 @@ enum Command {
         #[arg(long, default_value = "python3")]
         python: PathBuf,
     },
+    /// Our step on a GPU beside PyTorch's, eager and captured, in several precisions; prints a table.
+    Gpu(gpu::Arguments),
 }
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
-        Command::Ours { workload, steps, threads, dump } => {
-            println!("{}", ours::measure(workload, steps, threads, dump.as_deref())?);
+        Command::Ours(arguments) => {
+            println!("{}", ours::measure(&arguments)?);
             Ok(())
         }
         Command::OursCorpus { corpus, dump } => {
@@ -83,5 +77,6 @@ fn main() -> Result<()> {
             let settings = peer::Settings { rounds, steps, threads, python };
             workloads.into_iter().try_for_each(|workload| peer::compare(workload, &settings))
         }
+        Command::Gpu(arguments) => gpu::compare(&arguments),
     }
 }

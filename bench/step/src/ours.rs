@@ -1,44 +1,92 @@
 //! Our side.
 
 use crate::workload::{Training, Workload};
-use anyhow::{Context, Result};
-use couplet_tensor::{Device, Isa, Params};
+use anyhow::{Context, Result, anyhow};
+use couplet_tensor::{Device, DeviceChoice, Params, Precision};
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Steps before the clock starts.
-const WARM_UP: usize = 2;
+// No doc comment: clap would show it in place of the verb's own.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    workload: Workload,
+    /// Steps that are timed: on the CPU one by one, on a GPU as one stretch, several times.
+    #[arg(long, default_value_t = 10)]
+    steps: usize,
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// auto, cpu, cuda or cuda:N
+    #[arg(long, default_value = "cpu")]
+    device: DeviceChoice,
+    /// How a GPU multiplies: fp32, tf32 or bf16
+    #[arg(long, default_value_t = Precision::Fp32)]
+    precision: Precision,
+    /// Write the first weights and the tokens here, for the other side.
+    #[arg(long)]
+    dump: Option<PathBuf>,
+}
+
+/// How steps are timed; the twin does the same.
+struct Timing {
+    /// Steps before the clock starts.
+    warm_up: usize,
+    stretches: usize,
+    /// Steps from one reading of the clock to the next.
+    length: usize,
+}
+
+impl Timing {
+    /// A GPU works behind the program's back: one step alone would be timed with the wait for it.
+    fn new(on_gpu: bool, steps: usize) -> Timing {
+        if on_gpu {
+            Timing { warm_up: 5, stretches: 3, length: steps }
+        } else {
+            Timing { warm_up: 2, stretches: steps, length: 1 }
+        }
+    }
+}
 
 /// Milliseconds a step, the first loss, peak memory.
-pub(crate) fn measure(
-    workload: Workload,
-    steps: usize,
-    threads: usize,
-    dump: Option<&Path>,
-) -> Result<Value> {
-    let device = Device::cpu_with(threads, Isa::detect());
-    let mut training = Training::new(workload, &device);
-    if let Some(path) = dump {
-        write(workload, &training.params, path)?;
+pub(crate) fn measure(arguments: &Arguments) -> Result<Value> {
+    let device = Device::open(arguments.device, Some(arguments.threads), arguments.precision)
+        .map_err(|error| anyhow!("{error}\nhint: {}", error.hint()))?;
+    let on_gpu = !matches!(device, Device::Cpu(_));
+    let mut training = Training::new(arguments.workload, &device);
+    if let Some(path) = &arguments.dump {
+        write(arguments.workload, &training.params, path)?;
     }
-    let first_loss = training.step();
-    for _ in 1..WARM_UP {
-        training.step();
-    }
-    let times = (0..steps).map(|_| {
-        let start = Instant::now();
-        training.step();
-        start.elapsed().as_secs_f64() * 1e3
-    });
-    let times: Vec<f64> = times.collect();
+    let first_loss = training.step().item();
+    let times = times(&mut training, &device, &Timing::new(on_gpu, arguments.steps));
+    let peak = if on_gpu { megabytes(device.memory().bytes_held()) } else { peak_megabytes()? };
     Ok(json!({
         "first_loss": first_loss,
         "ms": median(&times),
-        "peak_mb": peak_megabytes()?,
+        "peak_mb": peak,
         "version": env!("CARGO_PKG_VERSION"),
     }))
+}
+
+/// Milliseconds a step in each stretch. The first step has been made.
+fn times(training: &mut Training, device: &Device, timing: &Timing) -> Vec<f64> {
+    for _ in 1..timing.warm_up {
+        training.step();
+    }
+    let stretch = |_| {
+        device.synchronise();
+        let start = Instant::now();
+        for _ in 0..timing.length {
+            training.step();
+        }
+        device.synchronise();
+        start.elapsed().as_secs_f64() * 1e3 / timing.length as f64
+    };
+    (0..timing.stretches).map(stretch).collect()
+}
+
+fn megabytes(bytes: usize) -> f64 {
+    bytes as f64 / (1024.0 * 1024.0)
 }
 
 pub(crate) fn median(times: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::corpus;
 use crate::ours::median;
-use crate::workload::{BATCH, LENGTH, Workload};
+use crate::workload::{LENGTH, Workload};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) fn compare(workload: Workload, settings: &Settings) -> Result<()> {
         workload.name(),
         std::process::id()
     ));
-    let twin = Path::new(env!("CARGO_MANIFEST_DIR")).join("twin.py");
+    let twin = twin()?;
     let (steps, threads) = (settings.steps.to_string(), settings.threads.to_string());
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..settings.rounds {
@@ -49,8 +49,9 @@ pub(crate) fn compare(workload: Workload, settings: &Settings) -> Result<()> {
     let (ms, peer_ms) = (middle(&ours, "ms")?, middle(&theirs, "ms")?);
     let (mb, peer_mb) = (middle(&ours, "peak_mb")?, middle(&theirs, "peak_mb")?);
     println!(
-        "{}: {BATCH} sentences, {LENGTH} → {LENGTH} tokens, {} threads, {} rounds of {} steps, medians",
+        "{}: {} sentences, {LENGTH} → {LENGTH} tokens, {} threads, {} rounds of {} steps, medians",
         workload.name(),
+        workload.batch(),
         settings.threads,
         settings.rounds,
         settings.steps
@@ -65,7 +66,7 @@ pub(crate) fn compare(workload: Workload, settings: &Settings) -> Result<()> {
 /// The same for real batches: how many tokens a second, and whether both have learnt the same.
 pub(crate) fn compare_corpus(corpus: &corpus::Arguments, rounds: usize, python: &Path) -> Result<()> {
     let dump = std::env::temp_dir().join(format!("bench-corpus-{}.safetensors", std::process::id()));
-    let twin = Path::new(env!("CARGO_MANIFEST_DIR")).join("twin.py");
+    let twin = twin()?;
     let (batches, threads) = (corpus.batches.to_string(), corpus.threads.to_string());
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
@@ -93,8 +94,14 @@ pub(crate) fn compare_corpus(corpus: &corpus::Arguments, rounds: usize, python: 
     Ok(())
 }
 
+/// PyTorch's side: beside this program where both were carried to another machine, else in the source tree.
+pub(crate) fn twin() -> Result<PathBuf> {
+    let beside = std::env::current_exe()?.with_file_name("twin.py");
+    Ok(if beside.exists() { beside } else { Path::new(env!("CARGO_MANIFEST_DIR")).join("twin.py") })
+}
+
 /// The median of a figure over all rounds.
-fn middle(runs: &[Value], key: &str) -> Result<f64> {
+pub(crate) fn middle(runs: &[Value], key: &str) -> Result<f64> {
     Ok(median(&runs.iter().map(|run| number(run, key)).collect::<Result<Vec<f64>>>()?))
 }
 
@@ -104,16 +111,16 @@ fn rounds(ours: &[Value], theirs: &[Value]) -> Result<String> {
     Ok(ours.iter().zip(theirs).map(ratio).collect::<Result<Vec<String>>>()?.join(" "))
 }
 
-fn version(run: &Value) -> &str {
+pub(crate) fn version(run: &Value) -> &str {
     run["version"].as_str().unwrap_or("PyTorch")
 }
 
-fn number(run: &Value, key: &str) -> Result<f64> {
+pub(crate) fn number(run: &Value, key: &str) -> Result<f64> {
     run[key].as_f64().with_context(|| format!("no {key} in {run}"))
 }
 
 /// Runs a side and reads the JSON of its last line.
-fn run(command: &mut Command) -> Result<Value> {
+pub(crate) fn run(command: &mut Command) -> Result<Value> {
     let output = command.output().with_context(|| format!("starting {command:?}"))?;
     ensure!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout)?;

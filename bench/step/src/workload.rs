@@ -4,7 +4,7 @@ use crate::model::{Batch, Model, Sizes};
 use clap::ValueEnum;
 use couplet_tensor::optimiser::Adam;
 use couplet_tensor::random::Stream;
-use couplet_tensor::{Device, Params, Tape};
+use couplet_tensor::{Device, Params, Tape, Tensor};
 
 /// The workloads, named as in the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -15,10 +15,14 @@ pub(crate) enum Workload {
     W1,
     /// A small model: vocabulary 3,000, embedding 128, decoder 256.
     W2,
+    /// A large model, for a GPU: vocabulary 32,000, embedding 512, decoder 1,024, 256 sentences.
+    ///
+    /// Its hidden size is the decoder's: as in W1, each direction of the encoder has half of it, and the attention is as wide
+    /// as the embedding.
+    G2,
 }
 
-/// Sentences of a batch, and tokens of a source and of a target.
-pub(crate) const BATCH: usize = 64;
+/// Tokens of a source, and of a target.
 pub(crate) const LENGTH: usize = 30;
 
 impl Workload {
@@ -27,6 +31,15 @@ impl Workload {
             Workload::W0 => "w0",
             Workload::W1 => "w1",
             Workload::W2 => "w2",
+            Workload::G2 => "g2",
+        }
+    }
+
+    /// Sentences of a batch.
+    pub(crate) fn batch(self) -> usize {
+        match self {
+            Workload::W0 | Workload::W1 | Workload::W2 => 64,
+            Workload::G2 => 256,
         }
     }
 
@@ -35,6 +48,7 @@ impl Workload {
             Workload::W0 => (50, 12, 10),
             Workload::W1 => (8000, 256, 256),
             Workload::W2 => (3000, 128, 128),
+            Workload::G2 => (32_000, 512, 512),
         };
         Sizes {
             source_vocabulary: vocabulary,
@@ -53,7 +67,7 @@ impl Workload {
         let token =
             |pair: usize, side: u32, i: usize| 4 + stream.at([pair as u32, side, i as u32, 0])[0] % words;
         let sentence = |pair, side, length| (0..length).map(|i| token(pair, side, i)).collect();
-        (0..BATCH).map(|pair| (sentence(pair, 0, LENGTH), sentence(pair, 1, LENGTH + 1))).collect()
+        (0..self.batch()).map(|pair| (sentence(pair, 0, LENGTH), sentence(pair, 1, LENGTH + 1))).collect()
     }
 }
 
@@ -72,12 +86,13 @@ impl Training {
         Training { params, model, batch: Batch::new(&workload.pairs()), adam: Adam::clipped(1.0) }
     }
 
-    /// Forward, backward, clipping, Adam; returns the loss before the step.
-    pub(crate) fn step(&mut self) -> f32 {
+    /// Forward, backward, clipping, Adam; returns the loss before the step. Nothing is read from the device here, so that steps
+    /// can follow each other without waiting.
+    pub(crate) fn step(&mut self) -> Tensor {
         let tape = Tape::new();
         let loss = self.model.loss(&self.params, Some(&tape), &self.batch, 0.0);
         tape.backward(&loss, &mut self.params);
         self.adam.step(&mut self.params, 1e-3);
-        loss.value().item()
+        loss.value().clone()
     }
 }
