@@ -57,7 +57,8 @@ pub enum DeviceChoice {
 /// multiplies in `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// With all 24 bits of an `f32`; in small time steps with 22 of them, the sums of three products of TF32.
+    /// With all 24 bits of an `f32`, or, in small time steps and in large products, with 22 of them: the sums of three products
+    /// of TF32.
     #[default]
     Fp32,
     /// Factors are rounded to 11 bits on the way into the product.
@@ -201,6 +202,11 @@ impl Device {
     /// The processor, for what works on slices of numbers.
     pub(crate) fn expect_cpu(&self) -> &Cpu {
         on_device!(self, cpu => cpu, cuda => panic!("slices of numbers are not on {cuda:?}"))
+    }
+
+    /// Has the factors of all products brought into the form that only large ones pay for, where the device has one; or no longer.
+    pub(crate) fn prepare_all_factors(&self, all: bool) {
+        on_device!(self, _cpu => { let _ = all; }, cuda => cuda.prepare_all(all));
     }
 
     /// Waits until all that the device has been given to do is done. On the processor it always is.

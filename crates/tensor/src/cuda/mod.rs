@@ -26,6 +26,7 @@ use kernels::Kernels;
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Room for cuBLAS to work in, as it asks for on a Hopper.
@@ -48,6 +49,8 @@ pub struct Cuda {
     kernels: Kernels,
     /// Whether every launch is waited for.
     checked: bool,
+    /// From so many multiplications on, factors are brought into another form first.
+    prepare_from: AtomicUsize,
     pub(crate) memory: Blocks,
 }
 
@@ -115,6 +118,7 @@ impl Cuda {
             _workspace: workspace,
             kernels: Kernels::default(),
             checked: std::env::var_os("COUPLET_CUDA_CHECK").is_some_and(|value| value == "1"),
+            prepare_from: AtomicUsize::new(product::WORTH_PREPARING),
             memory: Blocks::default(),
         }))
     }
@@ -126,6 +130,11 @@ impl Cuda {
     /// Whether it multiplies matrices of TF32.
     pub(crate) fn has_tensor_cores(&self) -> bool {
         self.architecture >= 80
+    }
+
+    /// Brings the factors of all products into another form, or only where it pays again: for tests of small ones.
+    pub(crate) fn prepare_all(&self, all: bool) {
+        self.prepare_from.store(if all { 0 } else { product::WORTH_PREPARING }, Ordering::Relaxed);
     }
 
     fn device(&self) -> Device {

@@ -47,3 +47,24 @@ __device__ __forceinline__ int step_of(u32 row, const u32* starts, int steps) {
 }
 
 __device__ __forceinline__ void put(float* to, float x, int add) { *to = add ? *to + x : x; }
+
+// A factor of a product on the tensor cores: 11 bits of a number, and of what they leave.
+struct Rounded {
+    u32 high, low;
+};
+
+__device__ __forceinline__ u32 to_tf32(float x) {
+    u32 bits = 0;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+#endif
+    return bits;
+}
+
+__device__ __forceinline__ Rounded rounded(float x) {
+    const u32 high = to_tf32(x);
+    return {high, to_tf32(x - __uint_as_float(high))};
+}
+
+__device__ __forceinline__ float upper(const Rounded& x) { return __uint_as_float(x.high); }
+__device__ __forceinline__ float lower(const Rounded& x) { return __uint_as_float(x.low); }

@@ -7,13 +7,15 @@ use crate::product::Update;
 use crate::tensor::Tensor;
 use cudarc::cublas::{result, sys};
 use std::cell::OnceCell;
+use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
 pub(crate) const SOURCE: Source = Source::plain("product", include_str!("product.cu"));
 
-/// From so many multiplications on, rounding the factors to bf16 first pays.
-const WORTH_ROUNDING: usize = 1 << 32;
+/// From so many multiplications on, it pays to bring the factors into another form first.
+pub(super) const WORTH_PREPARING: usize = 1 << 32;
 
 /// A matrix on the GPU, to be read: any block of rows and columns, plain or transposed.
 #[derive(Clone, Copy, Debug)]
@@ -62,22 +64,33 @@ impl Tensor {
     }
 }
 
-/// A factor of products. Where they want it rounded, that is done once for all of them.
+/// In which form factors are multiplied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As they are.
+    Plain,
+    /// Rounded to bf16.
+    Rounded,
+    /// As sums of two numbers of TF32, 22 bits: three products on the tensor cores are faster than one without them.
+    Split,
+}
+
+/// A factor of products. Where they want it in another form, it is made once for all of them.
 #[derive(Clone)]
 pub(crate) struct Factor {
     view: View,
-    rounded: Rc<OnceCell<Buffer>>,
+    prepared: Rc<OnceCell<Buffer>>,
 }
 
 impl From<View> for Factor {
     fn from(view: View) -> Factor {
-        Factor { view, rounded: Rc::default() }
+        Factor { view, prepared: Rc::default() }
     }
 }
 
 impl Factor {
     pub(crate) fn transposed(&self) -> Factor {
-        Factor { view: self.view.transposed(), rounded: Rc::clone(&self.rounded) }
+        Factor { view: self.view.transposed(), prepared: Rc::clone(&self.prepared) }
     }
 
     /// Rows and columns as they lie in memory.
@@ -86,8 +99,8 @@ impl Factor {
         if transposed { (columns, rows) } else { (rows, columns) }
     }
 
-    /// How many numbers lie between two rows of the rounded ones: so that every row begins at a multiple of 16 bytes.
-    fn rounded_stride(&self) -> usize {
+    /// How many numbers lie between two rows in another form: so that every row begins at a multiple of 16 bytes.
+    fn prepared_stride(&self) -> usize {
         self.stored().1.next_multiple_of(8)
     }
 
@@ -97,28 +110,67 @@ impl Factor {
         if self.view.transposed { CUBLAS_OP_T } else { CUBLAS_OP_N }
     }
 
-    /// Where cuBLAS finds it, and the distance of its rows.
-    fn place(&self, cuda: &Cuda, rounded: bool) -> (u64, usize) {
-        if !rounded {
-            return (self.view.pointer.0, self.view.stride.max(1));
+    /// What cuBLAS takes: one operand, or, of a factor that is split, the upper and the lower halves.
+    fn operands(&self, cuda: &Cuda, form: Form) -> [Operand; 2] {
+        let operation = self.operation();
+        if form == Form::Plain {
+            let (pointer, stride) = (self.view.pointer, self.view.stride.max(1));
+            return [Operand { pointer, stride, operation }; 2];
         }
-        let room = self.rounded.get_or_init(|| cuda.round(self));
-        (room.pointer().0, self.rounded_stride())
+        let (stride, room) = (self.prepared_stride(), self.prepared.get_or_init(|| cuda.prepare(self, form)));
+        let low = if form == Form::Split { self.stored().0 * stride } else { 0 };
+        [0, low].map(|start| Operand { pointer: room.pointer().at(start), stride, operation })
     }
 }
 
-/// What the factors of a product are, and how they are multiplied.
-fn types(precision: Precision, rounded: bool) -> (sys::cudaDataType, sys::cublasComputeType_t) {
-    match precision {
-        _ if rounded => (sys::cudaDataType::CUDA_R_16BF, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
-        Precision::Fp32 => (sys::cudaDataType::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
-        Precision::Tf32 | Precision::Bf16 => {
-            (sys::cudaDataType::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32)
-        }
+/// A factor as cuBLAS takes it.
+#[derive(Clone, Copy)]
+struct Operand {
+    pointer: Pointer,
+    stride: usize,
+    operation: sys::cublasOperation_t,
+}
+
+/// The target of a product, and its sizes.
+#[derive(Clone, Copy)]
+struct Target {
+    out: Pointer,
+    stride: usize,
+    m: usize,
+    k: usize,
+    n: usize,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Target { m, k, n, .. } = self;
+        write!(f, "a product of {m} × {k} and {k} × {n}")
     }
 }
 
 impl Cuda {
+    /// The form in which this device multiplies factors of so many multiplications.
+    fn form(&self, multiplications: usize) -> Form {
+        let worth_it =
+            self.has_tensor_cores() && multiplications >= self.prepare_from.load(Ordering::Relaxed);
+        match self.precision {
+            Precision::Fp32 if worth_it => Form::Split,
+            Precision::Bf16 if worth_it => Form::Rounded,
+            _ => Form::Plain,
+        }
+    }
+
+    /// What the factors of a product are, and how they are multiplied.
+    fn types(&self, form: Form) -> (sys::cudaDataType, sys::cublasComputeType_t) {
+        use sys::cublasComputeType_t::{CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
+        use sys::cudaDataType::{CUDA_R_16BF, CUDA_R_32F};
+        match (form, self.precision) {
+            (Form::Rounded, _) => (CUDA_R_16BF, CUBLAS_COMPUTE_32F),
+            (Form::Plain, Precision::Fp32) => (CUDA_R_32F, CUBLAS_COMPUTE_32F),
+            (Form::Plain | Form::Split, _) => (CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32),
+        }
+    }
+
     /// `out = a · b` or `out += a · b`, where the rows of `out` lie `stride` numbers apart.
     pub(crate) fn multiply(
         &self,
@@ -142,46 +194,61 @@ impl Cuda {
             }
             return;
         }
-        let rounded = self.precision == Precision::Bf16 && m * n * k >= WORTH_ROUNDING;
-        let [(a_at, a_stride), (b_at, b_stride)] = [&a, &b].map(|factor| factor.place(self, rounded));
-        let (factor_type, compute_type) = types(self.precision, rounded);
+        let (target, form) = (Target { out, stride, m, k, n }, self.form(m * n * k));
+        let ([a, a_low], [b, b_low]) = (a.operands(self, form), b.operands(self, form));
+        if form == Form::Split {
+            // The smaller ones first; what is left out is the product of the lower halves.
+            self.multiply_operands(target, a_low, b, form, update);
+            self.multiply_operands(target, a, b_low, form, Update::Add);
+            self.multiply_operands(target, a, b, form, Update::Add);
+        } else {
+            self.multiply_operands(target, a, b, form, update);
+        }
+    }
+
+    fn multiply_operands(&self, target: Target, a: Operand, b: Operand, form: Form, update: Update) {
+        let (factor_type, compute_type) = self.types(form);
         let (alpha, beta) = (1f32, if update == Update::Add { 1f32 } else { 0f32 });
-        let what = || format!("a product of {m} × {k} and {k} × {n}");
         let size =
-            |number: usize| i32::try_from(number).unwrap_or_else(|_| panic!("cuda: {} is too large", what()));
+            |number: usize| i32::try_from(number).unwrap_or_else(|_| panic!("cuda: {target} is too large"));
         self.enter();
-        // SAFETY: the views and the target are blocks of tensors that are as large as their sizes say. outᵀ = bᵀ · aᵀ.
+        // SAFETY: the operands and the target are blocks of tensors that are as large as their sizes say. outᵀ = bᵀ · aᵀ.
         let done = unsafe {
             result::gemm_ex(
                 self.blas,
-                b.operation(),
-                a.operation(),
-                size(n),
-                size(m),
-                size(k),
+                b.operation,
+                a.operation,
+                size(target.n),
+                size(target.m),
+                size(target.k),
                 (&raw const alpha).cast(),
-                b_at as *const _,
+                b.pointer.0 as *const _,
                 factor_type,
-                size(b_stride),
-                a_at as *const _,
+                size(b.stride),
+                a.pointer.0 as *const _,
                 factor_type,
-                size(a_stride),
+                size(a.stride),
                 (&raw const beta).cast(),
-                out.0 as *mut _,
+                target.out.0 as *mut _,
                 sys::cudaDataType::CUDA_R_32F,
-                size(stride),
+                size(target.stride),
                 compute_type,
                 sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
             )
         };
-        expect(what, done);
-        self.check(what);
+        expect(|| target.to_string(), done);
+        self.check(|| target.to_string());
     }
 
-    /// The numbers of a factor, rounded to bf16.
-    fn round(&self, factor: &Factor) -> Buffer {
-        let ((rows, columns), stride) = (factor.stored(), factor.rounded_stride());
-        let room = Buffer::new(&self.device(), rows * stride / 2);
+    /// The numbers of a factor in another form.
+    fn prepare(&self, factor: &Factor, form: Form) -> Buffer {
+        let ((rows, columns), stride) = (factor.stored(), factor.prepared_stride());
+        // Two numbers of bf16 have the room of one.
+        let (name, length) = match form {
+            Form::Rounded => ("round_rows", rows * stride / 2),
+            Form::Plain | Form::Split => ("split_rows", rows * stride * 2),
+        };
+        let room = Buffer::new(&self.device(), length);
         let arguments = [
             room.pointer().into(),
             factor.view.pointer.into(),
@@ -190,9 +257,8 @@ impl Cuda {
             factor.view.stride.into(),
             stride.into(),
         ];
-        let how = Launch::over(rows * stride / 4);
-        // SAFETY: two rounded numbers have the room of one, and a row's number is a multiple of eight.
-        unsafe { self.launch(self.kernel(&SOURCE, "round_rows"), how, &arguments) };
+        // SAFETY: the room is as long as the form needs, and the stride a multiple of four.
+        unsafe { self.launch(self.kernel(&SOURCE, name), Launch::over(rows * stride / 4), &arguments) };
         room
     }
 }

@@ -71,6 +71,21 @@ impl Case {
         };
         Case { operation: operation.into(), expect, sizes, results: Box::new(results) }
     }
+
+    /// The same, with all products as a device computes large ones.
+    pub(super) fn with_prepared_factors(self) -> Case {
+        let results = move |device: &Device| {
+            device.prepare_all_factors(true);
+            let results = (self.results)(device);
+            device.prepare_all_factors(false);
+            results
+        };
+        Case {
+            operation: format!("{}, prepared factors", self.operation),
+            results: Box::new(results),
+            ..self
+        }
+    }
 }
 
 /// Runs an operation forward and back. Its inputs are leaves of the tape, or parameters, each of which begins in the flat store

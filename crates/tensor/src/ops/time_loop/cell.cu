@@ -152,24 +152,6 @@ template <class Tile> __device__ __forceinline__ void walk(Tile& tile, const Pro
     else walk_by<1>(tile, f, shared);
 }
 
-// A factor of a product on the tensor cores: 11 bits of a number, and of what they leave.
-struct Rounded {
-    u32 high, low;
-};
-
-__device__ __forceinline__ u32 to_tf32(float x) {
-    u32 bits = 0;
-#if __CUDA_ARCH__ >= 800
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-#endif
-    return bits;
-}
-
-__device__ __forceinline__ Rounded rounded(float x) {
-    const u32 high = to_tf32(x);
-    return {high, to_tf32(x - __uint_as_float(high))};
-}
-
 // sums += a · b for 16 × 8 and 8 × 8 numbers, spread over a warp.
 __device__ __forceinline__ void multiply_add(float* sums, const u32* a, const u32* b) {
 #if __CUDA_ARCH__ >= 800
