@@ -15,6 +15,7 @@
 //!    the time loop, the products and the threads, and are generic over a [`cell`] and a [`score`]: pointwise mathematics
 //!    that is written once, over a [`lane`]: for tests in `f64`, for vectors of the processor, and as source for a GPU.
 //! 7. [`Tape::backward`] brings the gradients into the store, and an [`optimiser`] makes new weights of them.
+//! 8. [`profile`] says where the time of all this goes.
 //!
 //! On the processor, results are the same bits for any number of threads, and a sentence's are the same alone as in any batch;
 //! see [`product`]. On a GPU, the same batch gives the same bits again.
@@ -64,6 +65,7 @@ pub mod optimiser;
 mod params;
 mod pool;
 pub mod product;
+pub mod profile;
 pub mod random;
 mod rows;
 pub mod score;

@@ -5,6 +5,7 @@ use crate::cuda::Pointer;
 use crate::device::{Device, on_device};
 use crate::params::{Param, Params};
 use crate::product::Update;
+use crate::profile::{self, Way};
 use crate::tensor::{Slot, Tensor};
 use std::cell::RefCell;
 use std::fmt;
@@ -206,9 +207,11 @@ pub fn record_all(
     let outputs: Vec<Var> = outputs.into_iter().map(|output| tape.track(output, Source::Value)).collect();
     let first = outputs[0].node.as_ref().expect("just tracked").index;
     let indices = first..first + outputs.len();
+    let name = profile::current();
     tape.0.borrow_mut().steps.push(Box::new(move |gradients| {
         let upstream: Vec<_> = gradients.slots[indices].iter_mut().map(Option::take).collect();
-        if upstream.iter().any(Option::is_some) {
+        if let Some(one) = upstream.iter().flatten().next() {
+            let _span = name.map(|name| profile::enter(name, Way::Back, one.device()));
             backward(gradients, upstream);
         }
     }));

@@ -1,5 +1,6 @@
 //! The self-test, on what every machine has.
 
+use couplet_tensor::profile::{self, Way};
 use couplet_tensor::{Device, Isa, Precision, selftest};
 use std::collections::HashSet;
 
@@ -33,9 +34,11 @@ fn the_processor_passes() {
     // Two threads that share even the smallest work, with the best instructions.
     let device = Device::cpu_with_grain(2, Isa::detect(), 1);
     let mut findings = Vec::new();
+    profile::start();
     let right = selftest::run(&device, selftest::tolerance(Precision::Fp32), &mut |finding| {
         findings.push(finding.clone());
     });
+    let shares = profile::stop();
     let wrong: Vec<_> = findings.iter().filter(|finding| !finding.is_ok()).collect();
     assert!(right && wrong.is_empty(), "{wrong:#?}");
     assert!(findings.iter().all(|finding| finding.sizes.len() >= 3));
@@ -45,5 +48,11 @@ fn the_processor_passes() {
     assert_eq!(distinct.len(), names.len(), "an operation is found once, whatever it was tried on");
     for operation in OPERATIONS {
         assert!(names.iter().any(|name| name.starts_with(operation)), "{operation} in {names:?}");
+        // A profile knows it too, both ways.
+        let ways: &[Way] = if operation == "adam" { &[Way::Update] } else { &[Way::Forward, Way::Back] };
+        for &way in ways {
+            let is_timed = shares.iter().any(|share| (share.name, share.way) == (operation, way));
+            assert!(is_timed, "{operation} {way} in {shares:?}");
+        }
     }
 }

@@ -17,11 +17,13 @@ pub mod reference;
 
 use crate::device::on_device;
 use crate::params::Params;
+use crate::profile::{self, Way};
 use crate::tensor::Tensor;
 
 /// The norm of all gradients together: 1 × 1.
 pub fn gradient_norm(params: &mut Params) -> Tensor {
     let device = params.device().clone();
+    let _span = profile::enter("gradient_norm", Way::Update, &device);
     let gradients = params.gradients();
     on_device!(&device, cpu => cpu::norm(cpu, gradients), cuda => cuda::norm(cuda, gradients))
 }
@@ -67,9 +69,10 @@ impl Adam {
     /// Changes the weights by their gradients and begins a new step. Returns the norm of the gradients before clipping, where
     /// they are clipped; on a GPU, reading it waits for the step.
     pub fn step(&mut self, params: &mut Params, rate: f32) -> Option<Tensor> {
+        let device = params.device().clone();
+        let _span = profile::enter("adam", Way::Update, &device);
         let norm = self.clip.map(|_| gradient_norm(params));
         self.steps += 1;
-        let device = params.device().clone();
         let (weights, gradients) = params.weights_and_gradients();
         let length = gradients.columns();
         let [m, v] = self.moments.get_or_insert_with(|| [(); 2].map(|()| Tensor::zeros(&device, 1, length)));

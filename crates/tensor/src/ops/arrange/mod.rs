@@ -7,8 +7,9 @@ mod cpu;
 pub(crate) mod cuda;
 
 use crate::device::on_device;
-use crate::ops::embedding;
+use crate::ops::embedding::rows_of;
 use crate::product::Update;
+use crate::profile;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::ops::Range;
@@ -16,6 +17,7 @@ use std::ops::Range;
 /// `[a b …]`: the columns of all parts side by side.
 pub fn concat_columns(parts: &[&Var]) -> Var {
     assert!(!parts.is_empty(), "nothing to put side by side");
+    let _span = profile::span("concat_columns", parts[0].device());
     let rows = parts[0].rows();
     parts
         .iter()
@@ -47,6 +49,7 @@ pub fn concat_columns(parts: &[&Var]) -> Var {
 /// The rows of all parts below each other.
 pub fn concat_rows(parts: &[&Var]) -> Var {
     assert!(!parts.is_empty(), "nothing to put below each other");
+    let _span = profile::span("concat_rows", parts[0].device());
     let columns = parts[0].columns();
     parts
         .iter()
@@ -77,6 +80,7 @@ pub fn concat_rows(parts: &[&Var]) -> Var {
 
 /// Some rows that lie below each other.
 pub fn row_block(x: &Var, rows: Range<usize>) -> Var {
+    let _span = profile::span("row_block", x.device());
     let columns = x.columns();
     let numbers = rows.start * columns..rows.end * columns;
     let mut y = Tensor::scratch(x.device(), rows.len(), columns);
@@ -103,7 +107,7 @@ pub fn row_block(x: &Var, rows: Range<usize>) -> Var {
 
 /// Row `index[i]` of `x` as row `i`. A row may be taken several times.
 pub fn gather_rows(x: &Var, index: &[u32]) -> Var {
-    embedding(x, index)
+    rows_of("gather_rows", x, index)
 }
 
 fn shapes(parts: &[&Var]) -> String {

@@ -22,6 +22,7 @@ pub mod reference;
 pub(crate) mod row;
 
 use crate::device::on_device;
+use crate::profile;
 use crate::rows::Rows;
 use crate::score::Score;
 use crate::tape::{Var, record};
@@ -58,6 +59,7 @@ impl Memory {
 
 /// The context of each row and the weights that made it; see the [module](self).
 pub fn attend<S: Score>(query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
+    let _span = profile::span("attend", query.device());
     memory.check::<S>(query.rows(), query.columns(), vector);
     let vector_value = vector.map(Var::value);
     let (context, weights) = on_device!(query.device(),

@@ -16,6 +16,7 @@ mod cuda;
 use crate::cell::Cell;
 use crate::device::on_device;
 use crate::ops::sums::column_sums;
+use crate::profile;
 use crate::tape::{Var, record_all};
 use crate::tensor::Tensor;
 
@@ -35,6 +36,7 @@ pub fn cell_step<C: Cell>(
     state_bias: Option<&Var>,
     before: &[Var],
 ) -> Vec<Var> {
+    let _span = profile::span("cell_step", of_input.device());
     let (rows, hidden) = before[0].shape();
     assert_eq!(before.len(), C::PARTS, "parts of the state");
     before.iter().for_each(|part| assert_eq!(part.shape(), (rows, hidden), "a part of the state"));

@@ -20,6 +20,7 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
+use crate::profile;
 use crate::tape::{Var, any_tracked, record};
 use crate::tensor::Tensor;
 
@@ -53,6 +54,7 @@ pub fn cross_entropy(
     targets: &[u32],
     how: CrossEntropy,
 ) -> (Var, Tensor) {
+    let _span = profile::span("cross_entropy", x.device());
     let classes = weight.rows();
     assert_eq!(x.columns(), weight.columns(), "x is {:?}, W is {:?}", x.shape(), weight.shape());
     assert_eq!(x.rows(), targets.len(), "a target for each row");

@@ -10,6 +10,7 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
+use crate::profile;
 use crate::random::Stream;
 use crate::rows::Rows;
 use crate::tape::{Var, record};
@@ -62,6 +63,7 @@ pub fn dropout(x: &Var, rows: &Arc<Rows>, how: Dropout) -> Var {
     if how.rate == 0.0 {
         return x.clone();
     }
+    let _span = profile::span("dropout", x.device());
     let apply = move |x: &Tensor, rows: &Rows| on_device!(x.device(), cpu => cpu::apply(cpu, x, rows, how), cuda => cuda::apply(cuda, x, rows, how));
     let y = apply(x.value(), rows);
     let (x, rows) = (x.clone(), Arc::clone(rows));

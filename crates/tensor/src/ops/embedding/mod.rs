@@ -14,10 +14,17 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
+use crate::profile;
 use crate::tape::{Var, record};
 
 /// A row of the table for each id; see the [module](self).
 pub fn embedding(table: &Var, ids: &[u32]) -> Var {
+    rows_of("embedding", table, ids)
+}
+
+/// The operation, under the name that a profile calls it.
+pub(crate) fn rows_of(name: &'static str, table: &Var, ids: &[u32]) -> Var {
+    let _span = profile::span(name, table.device());
     let vocabulary = table.rows();
     if let Some(id) = ids.iter().find(|&&id| id as usize >= vocabulary) {
         panic!("id {id} in a table of {vocabulary} rows");

@@ -14,6 +14,7 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
+use crate::profile;
 use crate::tape::{Var, record};
 
 /// Added to the variance, as PyTorch does by default.
@@ -21,6 +22,7 @@ pub const EPSILON: f32 = 1e-5;
 
 /// Normalises each row; see the [module](self).
 pub fn layer_norm(x: &Var, gain: &Var, bias: &Var) -> Var {
+    let _span = profile::span("layer_norm", x.device());
     let width = x.columns();
     assert_eq!((gain.shape(), bias.shape()), ((1, width), (1, width)), "x is {:?}", x.shape());
     let (y, normal, inverse) = on_device!(x.device(),

@@ -17,10 +17,12 @@ pub mod reference;
 pub(crate) use cpu::fill_rows;
 
 use crate::device::on_device;
+use crate::profile;
 use crate::tape::{Var, record};
 
 /// `x·Wᵀ + b`; see the [module](self).
 pub fn linear(x: &Var, weight: &Var, bias: Option<&Var>) -> Var {
+    let _span = profile::span("linear", x.device());
     assert_eq!(x.columns(), weight.columns(), "x is {:?}, W is {:?}", x.shape(), weight.shape());
     if let Some(bias) = bias {
         assert_eq!(bias.shape(), (1, weight.rows()), "b is {:?}, W is {:?}", bias.shape(), weight.shape());

@@ -9,10 +9,13 @@ pub(crate) mod cuda;
 
 use crate::device::on_device;
 use crate::lane::Lane;
+use crate::profile;
 use crate::tape::{Var, record};
 
 /// A function of one number.
 pub trait Unary: Copy + Send + Sync + 'static {
+    /// What a [profile] calls it.
+    const NAME: &'static str = "unary";
     /// `y = f(x)`
     fn forward<L: Lane>(self, x: L) -> L;
     /// `dx` from `y` and `dy`.
@@ -21,6 +24,8 @@ pub trait Unary: Copy + Send + Sync + 'static {
 
 /// A function of two numbers.
 pub trait Binary: Copy + Send + Sync + 'static {
+    /// What a [profile] calls it.
+    const NAME: &'static str = "binary";
     /// `y = f(a, b)`
     fn forward<L: Lane>(self, a: L, b: L) -> L;
     /// `da` and `db` from `a`, `b` and `dy`.
@@ -30,6 +35,8 @@ pub trait Binary: Copy + Send + Sync + 'static {
 #[derive(Clone, Copy)]
 struct Tanh;
 impl Unary for Tanh {
+    const NAME: &'static str = "tanh";
+
     #[inline(always)]
     fn forward<L: Lane>(self, x: L) -> L {
         x.tanh()
@@ -43,6 +50,8 @@ impl Unary for Tanh {
 #[derive(Clone, Copy)]
 struct Sigmoid;
 impl Unary for Sigmoid {
+    const NAME: &'static str = "sigmoid";
+
     #[inline(always)]
     fn forward<L: Lane>(self, x: L) -> L {
         x.sigmoid()
@@ -56,6 +65,8 @@ impl Unary for Sigmoid {
 #[derive(Clone, Copy)]
 struct Relu;
 impl Unary for Relu {
+    const NAME: &'static str = "relu";
+
     #[inline(always)]
     fn forward<L: Lane>(self, x: L) -> L {
         x.max(L::lit(0.0))
@@ -69,6 +80,8 @@ impl Unary for Relu {
 #[derive(Clone, Copy)]
 struct Scale(f32);
 impl Unary for Scale {
+    const NAME: &'static str = "scale";
+
     #[inline(always)]
     fn forward<L: Lane>(self, x: L) -> L {
         x * L::lit(self.0)
@@ -82,6 +95,8 @@ impl Unary for Scale {
 #[derive(Clone, Copy)]
 struct Sum;
 impl Binary for Sum {
+    const NAME: &'static str = "add";
+
     #[inline(always)]
     fn forward<L: Lane>(self, a: L, b: L) -> L {
         a + b
@@ -95,6 +110,8 @@ impl Binary for Sum {
 #[derive(Clone, Copy)]
 struct Product;
 impl Binary for Product {
+    const NAME: &'static str = "multiply_elements";
+
     #[inline(always)]
     fn forward<L: Lane>(self, a: L, b: L) -> L {
         a * b
@@ -146,6 +163,7 @@ pub(super) fn all_kernels() -> Vec<(&'static str, String)> {
 
 /// Any function of one number.
 pub fn unary<F: Unary>(x: &Var, f: F) -> Var {
+    let _span = profile::span(F::NAME, x.device());
     let y =
         on_device!(x.device(), cpu => cpu::unary(cpu, x.value(), f), cuda => cuda::unary(cuda, x.value(), f));
     let (input, kept) = (x.clone(), y.clone());
@@ -161,6 +179,7 @@ pub fn unary<F: Unary>(x: &Var, f: F) -> Var {
 
 /// Any function of two numbers.
 pub fn binary<F: Binary>(a: &Var, b: &Var, f: F) -> Var {
+    let _span = profile::span(F::NAME, a.device());
     assert_eq!(a.shape(), b.shape(), "element by element");
     let y = on_device!(a.device(),
         cpu => cpu::binary(cpu, a.value(), b.value(), f),

@@ -24,6 +24,7 @@ pub mod reference;
 use crate::cell::Cell;
 use crate::device::on_device;
 use crate::ops::{cell_step, concat_rows, gather_rows, linear, row_block};
+use crate::profile;
 use crate::rows::{Direction, Rows};
 use crate::tape::{Var, record_all};
 use crate::tensor::Tensor;
@@ -88,6 +89,7 @@ pub fn recurrent<C: Cell>(
     weights: &LayerWeights,
     start: Option<&[Var]>,
 ) -> Recurrent {
+    let _span = profile::span("recurrent", x.device());
     weights.check::<C>(x.columns());
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     start.into_iter().for_each(|start| check_start::<C>(start, rows.batch(), weights.hidden()));

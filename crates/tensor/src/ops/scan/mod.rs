@@ -29,6 +29,7 @@ use super::time_loop::Pass as LayerPass;
 use super::{LayerWeights, Memory, attend, cell_step, concat_columns, concat_rows, linear, row_block};
 use crate::cell::Cell;
 use crate::device::on_device;
+use crate::profile;
 use crate::rows::{Direction, Rows};
 use crate::score::Score;
 use crate::tape::{Var, record};
@@ -150,6 +151,7 @@ impl<C: Cell, S: Score> Scan<C, S> {
 
     /// All steps of packed targets in one operation; see the [module](self).
     pub fn sequence(&self, x: &Var, rows: &Arc<Rows>, start: &ScanState, memory: &Memory) -> Scanned {
+        let _span = profile::span("scan", x.device());
         self.check(x, rows, start, memory);
         let pass = on_device!(x.device(),
             cpu => cpu::forward(cpu, self, x.value(), rows, start, memory),

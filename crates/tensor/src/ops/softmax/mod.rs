@@ -9,11 +9,13 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
+use crate::profile;
 use crate::tape::{Var, record};
 use std::sync::Arc;
 
 /// Softmax over the first `counts[i]` places of each row; see the [module](self).
 pub fn softmax(x: &Var, counts: &[u32]) -> Var {
+    let _span = profile::span("softmax", x.device());
     assert_eq!(x.rows(), counts.len(), "a count for each row");
     if let Some(count) = counts.iter().find(|&&count| count as usize > x.columns()) {
         panic!("{count} of {} places", x.columns());
