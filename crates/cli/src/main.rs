@@ -9,7 +9,7 @@ mod panics;
 mod progress;
 
 use clap::{Parser, Subcommand};
-use commands::{attend, demo, evaluate, inspect, new, selftest, train, translate};
+use commands::{attend, bench, demo, evaluate, inspect, new, selftest, train, translate};
 use failure::Outcome;
 use std::process::ExitCode;
 
@@ -31,6 +31,7 @@ enum Command {
     Evaluate(evaluate::Arguments),
     Attend(attend::Arguments),
     Inspect(inspect::Arguments),
+    Bench(bench::Arguments),
     Selftest(selftest::Arguments),
 }
 
@@ -52,6 +53,7 @@ fn run(command: &Command) -> Outcome {
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Attend(arguments) => attend::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),
     }
 }

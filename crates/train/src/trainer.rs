@@ -86,8 +86,24 @@ pub struct Trainer {
     corpus: Corpus,
     model: Seq2Seq,
     params: Params,
+    adam: Adam,
+    /// How many have been made.
+    updates: u64,
     /// None for a run that writes nothing.
     folder: Option<Folder>,
+}
+
+/// What one update did.
+#[derive(Debug)]
+pub struct Updated {
+    /// The mean loss of a target token, before the update.
+    pub loss: f32,
+    /// The norm of the gradients before clipping. On a GPU, reading it waits.
+    pub norm: Option<Tensor>,
+    /// Target tokens in the batch.
+    pub targets: usize,
+    /// Tokens of both sides.
+    pub tokens: usize,
 }
 
 /// A trained model.
@@ -110,7 +126,6 @@ struct Progress<'a> {
     start: Instant,
     observer: &'a mut dyn FnMut(&Event),
     log: Option<(PathBuf, File)>,
-    update: u64,
     best_loss: f64,
     without_improvement: u32,
 }
@@ -145,6 +160,15 @@ struct Recent {
     seconds: f64,
 }
 
+impl Recent {
+    fn add(&mut self, updated: &Updated, seconds: f64) {
+        self.loss += f64::from(updated.loss) * updated.targets as f64;
+        self.targets += updated.targets;
+        self.tokens += updated.tokens;
+        self.seconds += seconds;
+    }
+}
+
 impl Trainer {
     /// Makes the model for a corpus, and the folder it goes to.
     pub fn new(
@@ -159,7 +183,8 @@ impl Trainer {
         let mut params = Params::new(device, config.train.seed);
         let (sources, targets) = (corpus.source.vocabulary_size(), corpus.target.vocabulary_size());
         let model = Seq2Seq::new(&mut params, &config.model, sources, targets)?;
-        let trainer = Trainer { config, corpus, model, params, folder };
+        let adam = Adam::clipped(config.train.clip);
+        let trainer = Trainer { config, corpus, model, params, adam, updates: 0, folder };
         trainer.prepare_folder()?;
         Ok(trainer)
     }
@@ -182,10 +207,16 @@ impl Trainer {
             .try_for_each(|(path, text)| write_whole(path, text.as_bytes()).map_err(write_error(path)))
     }
 
+    /// The batches that it learns from.
+    pub fn batches(&self) -> Batches {
+        let train = &self.config.train;
+        Batches::new(&self.corpus.train.lengths(), train.batch_tokens, train.seed)
+    }
+
     /// Trains until the limits of the config, or until `stop` is set. `observer` sees every event.
     pub fn run(mut self, observer: &mut dyn FnMut(&Event), stop: &AtomicBool) -> Result<Trained, TrainError> {
         let train = self.config.train.clone();
-        let batches = Batches::new(&self.corpus.train.lengths(), train.batch_tokens, train.seed);
+        let batches = self.batches();
         let per_epoch = batches.epoch(0).len() as u64;
         let updates = train.steps.unwrap_or(u64::MAX).min(train.epochs.saturating_mul(per_epoch));
         let log = match &self.folder {
@@ -200,7 +231,6 @@ impl Trainer {
             start: Instant::now(),
             observer,
             log,
-            update: 0,
             best_loss: f64::INFINITY,
             without_improvement: 0,
         };
@@ -212,18 +242,19 @@ impl Trainer {
             updates,
         })?;
 
-        let mut adam = Adam::clipped(train.clip);
         let mut recent = Recent::default();
         let mut reason = Reason::Done;
         for stop_at in batches.starting_at(Position::default()) {
-            if progress.update >= updates {
+            if self.updates >= updates {
                 break;
             }
-            let norm = self.update(&stop_at.examples, &mut adam, &mut progress, &mut recent)?;
-            if progress.update.is_multiple_of(REPORT_EVERY) {
-                self.report(&mut progress, &mut recent, norm, per_epoch)?;
+            let began = Instant::now();
+            let updated = self.update(&stop_at.examples)?;
+            recent.add(&updated, began.elapsed().as_secs_f64());
+            if self.updates.is_multiple_of(REPORT_EVERY) {
+                self.report(&mut progress, &mut recent, updated.norm, per_epoch)?;
             }
-            if progress.update.is_multiple_of(train.validate_every) {
+            if self.updates.is_multiple_of(train.validate_every) {
                 self.validate(&mut progress)?;
                 recent = Recent::default();
                 if train.patience > 0 && progress.without_improvement >= train.patience {
@@ -240,48 +271,37 @@ impl Trainer {
                 break;
             }
         }
-        if !progress.update.is_multiple_of(train.validate_every) || progress.update == 0 {
+        if !self.updates.is_multiple_of(train.validate_every) || self.updates == 0 {
             self.validate(&mut progress)?;
         }
         let end = Event::End {
             reason,
-            update: progress.update,
+            update: self.updates,
             best_loss: progress.best_loss,
             seconds: progress.seconds(),
         };
         progress.say(&end)?;
-        let (best_loss, updates) = (progress.best_loss, progress.update);
+        let (best_loss, updates) = (progress.best_loss, self.updates);
         Ok(Trained { corpus: self.corpus, model: self.model, params: self.params, best_loss, updates })
     }
 
-    /// Forward, backward, and new weights, for one batch. Returns the norm of the gradients, which a GPU may still be at.
-    fn update(
-        &mut self,
-        examples: &[u32],
-        adam: &mut Adam,
-        progress: &mut Progress<'_>,
-        recent: &mut Recent,
-    ) -> Result<Option<Tensor>, TrainError> {
-        let began = Instant::now();
+    /// One update: forward, backward, and new weights, for a batch of the training examples.
+    pub fn update(&mut self, examples: &[u32]) -> Result<Updated, TrainError> {
         let train = &self.config.train;
         let batch = self.corpus.train.batch(examples);
         let tape = Tape::new();
-        let training = Training { tape: &tape, seed: train.seed, update: progress.update as u32 };
+        let training = Training { tape: &tape, seed: train.seed, update: self.updates as u32 };
         let loss =
             self.model.loss(&Pass::training(&self.params, training), &batch, train.label_smoothing).mean;
-        progress.update += 1;
+        self.updates += 1;
         tape.backward(&loss, &mut self.params);
-        let norm = adam.step(&mut self.params, train.rate_at(progress.update));
+        let norm = self.adam.step(&mut self.params, train.rate_at(self.updates));
         // Read last: on a GPU it waits for all that has been asked for.
-        let value = loss.value().item();
-        if !value.is_finite() {
-            return Err(TrainError::Diverged { update: progress.update, loss: value });
+        let loss = loss.value().item();
+        if !loss.is_finite() {
+            return Err(TrainError::Diverged { update: self.updates, loss });
         }
-        recent.loss += f64::from(value) * batch.targets() as f64;
-        recent.targets += batch.targets();
-        recent.tokens += batch.tokens();
-        recent.seconds += began.elapsed().as_secs_f64();
-        Ok(norm)
+        Ok(Updated { loss, norm, targets: batch.targets(), tokens: batch.tokens() })
     }
 
     fn report(
@@ -293,10 +313,10 @@ impl Trainer {
     ) -> Result<(), TrainError> {
         let Recent { loss, targets, tokens, seconds } = std::mem::take(recent);
         let event = Event::Step {
-            update: progress.update,
-            epoch: progress.update as f64 / per_epoch as f64,
+            update: self.updates,
+            epoch: self.updates as f64 / per_epoch as f64,
             loss: loss / targets.max(1) as f64,
-            rate: self.config.train.rate_at(progress.update),
+            rate: self.config.train.rate_at(self.updates),
             norm: norm.map_or(0.0, |norm| norm.item()),
             tokens_per_second: tokens as f64 / seconds.max(1e-9),
             seconds: progress.seconds(),
@@ -321,7 +341,7 @@ impl Trainer {
                 .flatten()
                 .try_for_each(|path| write_whole(path, &bytes).map_err(write_error(path)))?;
         }
-        let (update, perplexity, seconds) = (progress.update, loss.exp(), progress.seconds());
+        let (update, perplexity, seconds) = (self.updates, loss.exp(), progress.seconds());
         progress.say(&Event::Validation { update, loss, perplexity, best, seconds })
     }
 }

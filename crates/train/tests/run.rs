@@ -3,8 +3,9 @@
 use couplet_data::Pair;
 use couplet_data::random::Random;
 use couplet_search::{Folder, Loaded, Translator};
+use couplet_tensor::profile::Way;
 use couplet_tensor::{Device, Isa};
-use couplet_train::{Config, Corpus, Event, Reason, TrainError, Trained, Trainer};
+use couplet_train::{Config, Corpus, Event, Reason, TrainError, Trained, Trainer, measure};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn pairs(seed: u64, count: usize) -> Vec<Pair> {
@@ -107,4 +108,28 @@ fn nothing_short_enough_to_learn_from_is_an_error() {
     let error = run(config(&["data.max_tokens=1"]), None, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
     assert_eq!(error.to_string(), "no pair of the training data has at most 1 tokens on each side");
     assert_eq!(error.hint().as_deref(), Some("raise data.max_tokens"));
+}
+
+/// Six updates, and a quarter of them, two, once more with each operation counted: in an update two embeddings, two directions,
+/// one scan, and four linear layers: keys, mix, and the bridge to both parts of the decoder's state.
+#[test]
+fn the_operations_of_an_update_are_counted() {
+    let config = config(&[]);
+    let corpus = Corpus::new(&config.data, &pairs(1, 800), &pairs(2, 50)).unwrap();
+    let mut trainer = Trainer::new(config, corpus, &Device::cpu_with(1, Isa::detect()), None).unwrap();
+    let measured = measure(&mut trainer, 6).unwrap();
+    assert_eq!((measured.speed.updates, measured.profiled.updates), (6, 2));
+    assert!(measured.speed.tokens > measured.profiled.tokens && measured.profiled.tokens > 0);
+    let calls = |name: &str, way: Way| {
+        let share = measured.shares.iter().find(|share| (share.name, share.way) == (name, way));
+        share.map(|share| share.calls)
+    };
+    for way in [Way::Forward, Way::Back] {
+        let counts =
+            ["embedding", "recurrent", "scan", "linear", "cross_entropy"].map(|name| calls(name, way));
+        assert_eq!(counts, [4, 4, 2, 8, 2].map(Some), "{way}");
+    }
+    assert_eq!([calls("adam", Way::Update), calls("adam", Way::Forward)], [Some(2), None]);
+    let inside: f64 = measured.shares.iter().map(|share| share.seconds).sum();
+    assert!(inside <= measured.profiled.seconds && measured.outside() >= 0.0);
 }

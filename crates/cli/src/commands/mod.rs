@@ -1,6 +1,7 @@
 //! The verbs, one a file.
 
 pub(crate) mod attend;
+pub(crate) mod bench;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod inspect;

@@ -2,7 +2,7 @@ use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use couplet_search::Folder;
-use couplet_train::{Config, Corpus, Trainer, read};
+use couplet_train::{Config, Corpus, DataConfig, Trainer, read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,21 +26,32 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let mut config = Config::read(&arguments.config, &arguments.set)?;
-    let folder = arguments.config.parent().unwrap_or(Path::new(""));
-    config.data.train = config.data.train.relative_to(folder);
-    config.data.valid = config.data.valid.relative_to(folder);
+    let config = read_config(&arguments.config, &arguments.set)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.config.with_extension("model"));
 
     // Before the data is read, which may take long.
     let device = arguments.device.open_and_name()?;
-    let (train, valid) = (read(&config.data.train)?, read(&config.data.valid)?);
-    let corpus = Corpus::new(&config.data, &train, &valid)?;
+    let corpus = read_corpus(&config.data)?;
     let trainer = Trainer::new(config, corpus, &device, Some(Folder::new(&out)))?;
     let mut progress = Progress::new();
     trainer.run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;
     eprintln!("the model is in {}", out.display());
     Ok(())
+}
+
+/// A config, with its files as they are seen from here.
+pub(crate) fn read_config(path: &Path, overrides: &[String]) -> Result<Config, Failure> {
+    let mut config = Config::read(path, overrides)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    config.data.train = config.data.train.relative_to(folder);
+    config.data.valid = config.data.valid.relative_to(folder);
+    Ok(config)
+}
+
+/// All data of a run.
+pub(crate) fn read_corpus(config: &DataConfig) -> Result<Corpus, Failure> {
+    let (train, valid) = (read(&config.train)?, read(&config.valid)?);
+    Ok(Corpus::new(config, &train, &valid)?)
 }
 
 /// A flag that Ctrl-C sets: the run then saves and ends. A second Ctrl-C ends at once.

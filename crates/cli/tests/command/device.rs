@@ -3,7 +3,7 @@
 use crate::support::{couplet, couplet_reading, tiny_model};
 use std::path::Path;
 
-const VERBS: [&str; 6] = ["demo", "train", "translate", "evaluate", "attend", "selftest"];
+const VERBS: [&str; 7] = ["demo", "train", "translate", "evaluate", "attend", "bench", "selftest"];
 
 #[test]
 fn every_verb_that_computes_takes_a_device() {

@@ -3,7 +3,8 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 8] = ["demo", "new", "train", "translate", "evaluate", "attend", "inspect", "selftest"];
+const VERBS: [&str; 9] =
+    ["demo", "new", "train", "translate", "evaluate", "attend", "inspect", "bench", "selftest"];
 
 #[test]
 fn every_verb_has_help_with_an_example() {

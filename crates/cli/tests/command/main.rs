@@ -2,6 +2,7 @@
 
 mod bad_data;
 mod bad_model;
+mod bench;
 mod device;
 mod help;
 mod path;

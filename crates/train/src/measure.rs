@@ -1,0 +1,81 @@
+//! How fast a run goes, and where its time goes.
+
+use crate::trainer::{TrainError, Trainer};
+use couplet_data::Position;
+use couplet_tensor::profile::{self, Share};
+use std::time::Instant;
+
+/// Updates before the clock starts: the first ones take memory from the system, and compile kernels for a GPU.
+const WARM_UP: usize = 3;
+
+/// Of so many updates that are timed as a whole, one is made again with its operations timed one by one.
+const PROFILED: usize = 4;
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// As fast as it goes.
+    pub speed: Stretch,
+    /// With every operation timed, and waited for on a GPU: slower.
+    pub profiled: Stretch,
+    /// What each operation took of that, the longest first.
+    pub shares: Vec<Share>,
+}
+
+/// Some updates, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// How many.
+    pub updates: usize,
+    /// Tokens of both sides in their batches.
+    pub tokens: usize,
+    /// How long they took.
+    pub seconds: f64,
+}
+
+impl Stretch {
+    /// Tokens of both sides, a second.
+    pub fn tokens_per_second(&self) -> f64 {
+        self.tokens as f64 / self.seconds.max(1e-9)
+    }
+
+    /// How long one update took.
+    pub fn milliseconds_per_update(&self) -> f64 {
+        1e3 * self.seconds / self.updates.max(1) as f64
+    }
+}
+
+impl Measured {
+    /// The seconds that were spent outside of all operations.
+    pub fn outside(&self) -> f64 {
+        let inside: f64 = self.shares.iter().map(|share| share.seconds).sum();
+        (self.profiled.seconds - inside).max(0.0)
+    }
+}
+
+/// Trains on the first `updates` batches of a run to find its speed, and then on the first quarter of them once more to find the
+/// shares of the operations. Some updates are made before the clock starts.
+pub fn measure(trainer: &mut Trainer, updates: usize) -> Result<Measured, TrainError> {
+    let batches: Vec<Vec<u32>> =
+        trainer.batches().starting_at(Position::default()).take(updates).map(|stop| stop.examples).collect();
+    stretch(trainer, batches.iter().cycle().take(WARM_UP))?;
+    let speed = stretch(trainer, batches.iter())?;
+    profile::start();
+    let profiled = stretch(trainer, batches.iter().take(updates.div_ceil(PROFILED)));
+    let mut shares = profile::stop();
+    shares.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    Ok(Measured { speed, profiled: profiled?, shares })
+}
+
+fn stretch<'a>(
+    trainer: &mut Trainer,
+    batches: impl Iterator<Item = &'a Vec<u32>>,
+) -> Result<Stretch, TrainError> {
+    let start = Instant::now();
+    let (mut updates, mut tokens) = (0, 0);
+    for examples in batches {
+        tokens += trainer.update(examples)?.tokens;
+        updates += 1;
+    }
+    Ok(Stretch { updates, tokens, seconds: start.elapsed().as_secs_f64() })
+}
