@@ -6,7 +6,7 @@ use couplet_data::{Batches, Position, in_order};
 use couplet_nn::{Pass, Seq2Seq, Training};
 use couplet_tensor::optimiser::Adam;
 use couplet_tensor::{Device, Isa, Params, Tape};
-use couplet_train::{Config, Corpus, mean_loss, read};
+use couplet_train::{Config, Corpus, mean_loss};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -37,19 +37,14 @@ impl Arguments {
             ["model.encoder.dropout=0.0", "model.decoder.dropout=0.0", "model.bridge=copy"]
                 .map(str::to_owned),
         );
-        let mut config = Config::read(&self.config, &set).map_err(|error| anyhow!("{error}"))?;
-        let folder = self.config.parent().unwrap_or(Path::new(""));
-        config.data.train = config.data.train.relative_to(folder);
-        config.data.valid = config.data.valid.relative_to(folder);
-        Ok(config)
+        Config::read_located(&self.config, &set).map_err(|error| anyhow!("{error}"))
     }
 }
 
 /// Trains on the batches and validates; one line of JSON.
 pub(crate) fn measure(arguments: &Arguments, dump: Option<&Path>) -> Result<Value> {
     let config = arguments.config()?;
-    let (train, valid) = (read(&config.data.train)?, read(&config.data.valid)?);
-    let corpus = Corpus::new(&config.data, &train, &valid)?;
+    let corpus = Corpus::read(&config.data)?;
     let device = Device::cpu_with(arguments.threads, Isa::detect());
     let mut params = Params::new(&device, config.train.seed);
     let vocabularies = (corpus.source.vocabulary_size(), corpus.target.vocabulary_size());

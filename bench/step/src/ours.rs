@@ -3,6 +3,7 @@
 use crate::workload::{Training, Workload};
 use anyhow::{Context, Result, anyhow};
 use couplet_tensor::{Device, DeviceChoice, Params, Precision};
+use couplet_train::peak_of_process;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -96,10 +97,7 @@ pub(crate) fn median(times: &[f64]) -> f64 {
 }
 
 pub(crate) fn peak_megabytes() -> Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").context("peak memory is read from /proc")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM in /proc")?;
-    let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kilobytes / 1024.0)
+    peak_of_process().map(megabytes).context("the system does not say how much memory was used")
 }
 
 /// The weights under their names, and the tokens as `source` and `target`.

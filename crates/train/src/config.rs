@@ -214,7 +214,16 @@ impl Config {
         Config::parse(&text, &path.display().to_string(), overrides)
     }
 
-    /// The same from a text; `name` is what errors call it.
+    /// As [`Config::read`], with the files of the data, which a config names from its own folder, as they are seen from here.
+    pub fn read_located(path: &Path, overrides: &[String]) -> Result<Config, ConfigFileError> {
+        let mut config = Config::read(path, overrides)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        config.data.train = config.data.train.relative_to(folder);
+        config.data.valid = config.data.valid.relative_to(folder);
+        Ok(config)
+    }
+
+    /// The same as [`Config::read`] from a text; `name` is what errors call it.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config, ConfigFileError> {
         let at = |error: toml::de::Error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);

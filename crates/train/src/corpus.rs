@@ -35,6 +35,11 @@ pub fn read(files: &Files) -> Result<Vec<Pair>, DataError> {
 }
 
 impl Corpus {
+    /// Reads the files that a config names, and makes a corpus of them.
+    pub fn read(config: &DataConfig) -> Result<Corpus, DataError> {
+        Corpus::new(config, &read(&config.train)?, &read(&config.valid)?)
+    }
+
     /// Trains tokenizers on the training pairs and turns all pairs into ids.
     pub fn new(config: &DataConfig, train: &[Pair], valid: &[Pair]) -> Result<Corpus, DataError> {
         let source = Tokenizer::train(&config.source, train.iter().map(|pair| &pair.source))?;

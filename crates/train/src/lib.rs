@@ -17,6 +17,6 @@ mod validate;
 pub use config::{Config, ConfigFileError, DataConfig, Files, Schedule, Task, TrainConfig};
 pub use corpus::{Corpus, Examples, read};
 pub use event::{Event, Reason};
-pub use measure::{Measured, Stretch, measure};
+pub use measure::{Measured, Stretch, measure, peak_of_process};
 pub use trainer::{TrainError, Trained, Trainer, Updated};
 pub use validate::mean_loss;

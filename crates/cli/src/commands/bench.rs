@@ -1,9 +1,8 @@
-use super::train::{read_config, read_corpus};
 use crate::device::DeviceArguments;
 use crate::failure::Outcome;
 use couplet_tensor::profile::Share;
 use couplet_tensor::{Device, Precision};
-use couplet_train::{Measured, Trainer, measure};
+use couplet_train::{Config, Corpus, Measured, Trainer, measure, peak_of_process};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -36,9 +35,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let config = read_config(&arguments.config, &arguments.set)?;
+    let config = Config::read_located(&arguments.config, &arguments.set)?;
     let device = arguments.device.open_and_name()?;
-    let corpus = read_corpus(&config.data)?;
+    let corpus = Corpus::read(&config.data)?;
     let mut trainer = Trainer::new(config, corpus, &device, None)?;
     let measured = measure(&mut trainer, arguments.updates as usize)?;
     let report = Report {
@@ -162,14 +161,6 @@ fn percent(share: f64) -> String {
 
 fn megabytes(bytes: usize) -> String {
     format!("{} MB", bytes.div_ceil(1 << 20))
-}
-
-/// Linux says it in a file.
-fn peak_of_process() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@ use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use couplet_search::Folder;
-use couplet_train::{Config, Corpus, DataConfig, Trainer, read};
-use std::path::{Path, PathBuf};
+use couplet_train::{Config, Corpus, Trainer};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,32 +26,17 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let config = read_config(&arguments.config, &arguments.set)?;
+    let config = Config::read_located(&arguments.config, &arguments.set)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.config.with_extension("model"));
 
     // Before the data is read, which may take long.
     let device = arguments.device.open_and_name()?;
-    let corpus = read_corpus(&config.data)?;
+    let corpus = Corpus::read(&config.data)?;
     let trainer = Trainer::new(config, corpus, &device, Some(Folder::new(&out)))?;
     let mut progress = Progress::new();
     trainer.run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;
     eprintln!("the model is in {}", out.display());
     Ok(())
-}
-
-/// A config, with its files as they are seen from here.
-pub(crate) fn read_config(path: &Path, overrides: &[String]) -> Result<Config, Failure> {
-    let mut config = Config::read(path, overrides)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    config.data.train = config.data.train.relative_to(folder);
-    config.data.valid = config.data.valid.relative_to(folder);
-    Ok(config)
-}
-
-/// All data of a run.
-pub(crate) fn read_corpus(config: &DataConfig) -> Result<Corpus, Failure> {
-    let (train, valid) = (read(&config.train)?, read(&config.valid)?);
-    Ok(Corpus::new(config, &train, &valid)?)
 }
 
 /// A flag that Ctrl-C sets: the run then saves and ends. A second Ctrl-C ends at once.

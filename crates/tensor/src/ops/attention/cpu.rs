@@ -172,21 +172,13 @@ pub(super) fn forward<S: Score>(
 pub(super) fn backward<S: Score>(
     cpu: &Cpu,
     gradients: &mut Gradients,
-    (dcontext, dweights): (Option<&Tensor>, Option<&Tensor>),
+    (dcontext, dweights): (&Tensor, Option<&Tensor>),
     weights: &Tensor,
     query: &Var,
     vector: Option<&Var>,
     memory: &Memory,
 ) {
     let rows = query.rows();
-    let zeros;
-    let dcontext = match dcontext {
-        Some(dcontext) => dcontext,
-        None => {
-            zeros = Tensor::zeros(query.device(), rows, memory.values.columns());
-            &zeros
-        }
-    };
     let mut sums = Sums::new::<S>(cpu, rows, memory);
     let back = sums.grids(dcontext.grid(), dweights);
     let attending = Attending {

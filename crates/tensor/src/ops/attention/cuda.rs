@@ -212,21 +212,13 @@ pub(super) fn forward<S: Score>(
 pub(super) fn backward<S: Score>(
     cuda: &Cuda,
     gradients: &mut Gradients,
-    (dcontext, dweights): (Option<&Tensor>, Option<&Tensor>),
+    (dcontext, dweights): (&Tensor, Option<&Tensor>),
     weights: &Tensor,
     query: &Var,
     vector: Option<&Var>,
     memory: &Memory,
 ) {
     let ((rows, depth), device) = (query.shape(), query.device());
-    let zeros;
-    let dcontext = match dcontext {
-        Some(dcontext) => dcontext,
-        None => {
-            zeros = Tensor::zeros(device, rows, memory.values.columns());
-            &zeros
-        }
-    };
     let mut dquery = Tensor::scratch(device, rows, depth);
     let mut denergies = Tensor::scratch(device, rows, memory.rows.steps());
     let attending = Attending::new::<S>(cuda, memory, vector.map(Var::value));

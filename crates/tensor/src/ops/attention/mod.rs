@@ -26,6 +26,7 @@ use crate::profile;
 use crate::rows::Rows;
 use crate::score::Score;
 use crate::tape::{Var, record};
+use crate::tensor::Tensor;
 use std::sync::Arc;
 
 /// What is attended to: the keys and values of packed sources, made once, and who reads which.
@@ -69,7 +70,9 @@ pub fn attend<S: Score>(query: &Var, vector: Option<&Var>, memory: &Memory) -> [
     record(&inputs, [context, weights.clone()], {
         let (query, vector, memory) = (query.clone(), vector.cloned(), memory.clone());
         move |gradients, [dcontext, dweights]| {
-            let (upstream, vector) = ((dcontext.as_ref(), dweights.as_ref()), vector.as_ref());
+            let zeros = || Tensor::zeros(query.device(), query.rows(), memory.values.columns());
+            let dcontext = dcontext.unwrap_or_else(zeros);
+            let (upstream, vector) = ((&dcontext, dweights.as_ref()), vector.as_ref());
             on_device!(query.device(),
                 cpu => cpu::backward::<S>(cpu, gradients, upstream, &weights, &query, vector, &memory),
                 cuda => cuda::backward::<S>(cuda, gradients, upstream, &weights, &query, vector, &memory));

@@ -67,16 +67,12 @@ fn gates<C: Cell>(
 pub(super) fn backward<C: Cell>(
     cpu: &Cpu,
     mut gates: Tensor,
-    upstream: Vec<Option<Tensor>>,
+    mut running: Vec<Tensor>,
     before: &[Var],
     after: &[Tensor],
 ) -> Back {
     let (rows, hidden) = before[0].shape();
     let device = gates.device().clone();
-    let mut running: Vec<Tensor> = upstream
-        .into_iter()
-        .map(|part| part.unwrap_or_else(|| Tensor::zeros(&device, rows, hidden)))
-        .collect();
     let units = Units::<C> {
         rows,
         units: 0..hidden,

@@ -63,16 +63,12 @@ fn gates<C: Cell>(
 pub(super) fn backward<C: Cell>(
     cuda: &Cuda,
     mut gates: Tensor,
-    upstream: Vec<Option<Tensor>>,
+    mut running: Vec<Tensor>,
     before: &[Var],
     after: &[Tensor],
 ) -> Back {
     let (rows, hidden) = before[0].shape();
     let device = gates.device().clone();
-    let mut running: Vec<Tensor> = upstream
-        .into_iter()
-        .map(|part| part.unwrap_or_else(|| Tensor::zeros(&device, rows, hidden)))
-        .collect();
     let own = step_rows(gates.pointer_mut(), before, Parts::of(after));
     CellKernels::new::<C>(cuda).backward(&own, &Parts::to(&mut running), None);
 

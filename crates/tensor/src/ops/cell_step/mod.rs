@@ -55,9 +55,11 @@ pub fn cell_step<C: Cell>(
         let (of_input, of_state) = (of_input.clone(), of_state.clone());
         let (state_bias, before) = (state_bias.cloned(), before.to_vec());
         move |gradients, upstream| {
+            let zeros = || Tensor::zeros(of_input.device(), rows, hidden);
+            let running = upstream.into_iter().map(|part| part.unwrap_or_else(zeros)).collect();
             let back = on_device!(of_input.device(),
-                cpu => cpu::backward::<C>(cpu, slots, upstream, &before, &after),
-                cuda => cuda::backward::<C>(cuda, slots, upstream, &before, &after));
+                cpu => cpu::backward::<C>(cpu, slots, running, &before, &after),
+                cuda => cuda::backward::<C>(cuda, slots, running, &before, &after));
             gradients.add(&of_input, back.of_input);
             gradients.add(&of_state, back.of_state);
             if let Some(bias) = &state_bias {

@@ -76,7 +76,7 @@ pub(super) fn backward<C: Cell>(
     cpu: &Cpu,
     gradients: &mut Gradients,
     pass: Pass,
-    upstream: Vec<Option<Tensor>>,
+    (of_states, running): (Option<&Tensor>, &mut [Tensor]),
     x: &Var,
     rows: &Rows,
     direction: Direction,
@@ -85,10 +85,6 @@ pub(super) fn backward<C: Cell>(
 ) {
     let (device, hidden) = (x.device(), weights.hidden());
     let Pass { mut slots, states } = pass;
-    let mut upstream = upstream.into_iter();
-    let of_states = upstream.next().flatten();
-    let zeros = || Tensor::zeros(device, rows.batch(), hidden);
-    let mut running: Vec<Tensor> = upstream.map(|last| last.unwrap_or_else(zeros)).collect();
 
     let packs = gate_packs::<C>(weights.state.value(), 0..hidden, false);
     let layer = LayerLoop::<C> {
@@ -100,8 +96,8 @@ pub(super) fn backward<C: Cell>(
         packs: &packs,
         cell: PhantomData,
     };
-    let of_states = of_states.as_ref().map(Tensor::grid);
-    let moving = parts(&mut running);
+    let of_states = of_states.map(Tensor::grid);
+    let moving = parts(running);
     cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
         let units = worker.share(hidden, PANEL);
         for step in rows.walk(direction).rev() {
@@ -121,7 +117,4 @@ pub(super) fn backward<C: Cell>(
         let gates = slots.mat().column_block(0..C::GATES * hidden);
         multiply_into(device, dx, x.columns(), gates, Right::Plain(weights.input.value().mat()), update);
     });
-    for (part, gradient) in start.into_iter().flatten().zip(running) {
-        gradients.add(part, gradient);
-    }
 }

@@ -32,7 +32,7 @@ pub(super) fn backward<C: Cell>(
     cuda: &Cuda,
     gradients: &mut Gradients,
     pass: Pass,
-    upstream: Vec<Option<Tensor>>,
+    (of_states, running): (Option<&Tensor>, &mut [Tensor]),
     x: &Var,
     rows: &Rows,
     direction: Direction,
@@ -41,15 +41,11 @@ pub(super) fn backward<C: Cell>(
 ) {
     let (device, hidden) = (x.device(), weights.hidden());
     let Pass { mut slots, states } = pass;
-    let mut upstream = upstream.into_iter();
-    let of_states = upstream.next().flatten();
-    let zeros = || Tensor::zeros(device, rows.batch(), hidden);
-    let mut running: Vec<Tensor> = upstream.map(|last| last.unwrap_or_else(zeros)).collect();
 
     let first = Parts::of(start.into_iter().flatten().map(Var::value));
     let layer = LayerLoop::new::<C>(cuda, weights, slots.pointer_mut(), Parts::of(&states), first);
-    let of_states = of_states.as_ref().map(Tensor::pointer);
-    let moving = Parts::to(&mut running);
+    let of_states = of_states.map(Tensor::pointer);
+    let moving = Parts::to(running);
     let steps: Vec<Step> = rows.walk(direction).collect();
     for (i, step) in steps.iter().enumerate().rev() {
         layer.backward(step, steps.get(i + 1), &moving, of_states, None);
@@ -63,7 +59,4 @@ pub(super) fn backward<C: Cell>(
         let gates = slots.view().column_block(0..C::GATES * hidden);
         cuda.multiply(dx, x.columns(), gates, weights.input.value().view(), update);
     });
-    for (part, gradient) in start.into_iter().flatten().zip(running) {
-        gradients.add(part, gradient);
-    }
 }

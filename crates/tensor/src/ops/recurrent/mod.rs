@@ -111,9 +111,17 @@ pub fn recurrent<C: Cell>(
             (x.clone(), Arc::clone(rows), weights.clone(), start.map(<[Var]>::to_vec));
         move |gradients, upstream| {
             let start = start.as_deref();
+            let mut upstream = upstream.into_iter();
+            let of_states = upstream.next().flatten();
+            // From each sequence's last state, step by step, to its first.
+            let zeros = || Tensor::zeros(x.device(), rows.batch(), weights.hidden());
+            let mut running: Vec<Tensor> = upstream.map(|last| last.unwrap_or_else(zeros)).collect();
+            let moving = (of_states.as_ref(), running.as_mut_slice());
             on_device!(x.device(),
-                cpu => cpu::backward::<C>(cpu, gradients, pass, upstream, &x, &rows, direction, &weights, start),
-                cuda => cuda::backward::<C>(cuda, gradients, pass, upstream, &x, &rows, direction, &weights, start));
+                cpu => cpu::backward::<C>(cpu, gradients, pass, moving, &x, &rows, direction, &weights, start),
+                cuda => cuda::backward::<C>(cuda, gradients, pass, moving, &x, &rows, direction, &weights, start));
+            let first = start.into_iter().flatten();
+            first.zip(running).for_each(|(part, gradient)| gradients.add(part, gradient));
         }
     })
     .into_iter();

@@ -3,7 +3,7 @@
 //! As in a recurrent layer, the workers walk through the steps together, each with its own units of every layer; for the
 //! attention each has its own sources. A barrier stands wherever one needs what another has computed.
 
-use super::{Pass, Scan, ScanState};
+use super::{Moving, Pass, Scan, ScanState};
 use crate::cell::Cell;
 use crate::device::Cpu;
 use crate::ops::LayerWeights;
@@ -140,24 +140,16 @@ pub(super) fn backward<C: Cell, S: Score>(
     gradients: &mut Gradients,
     scan: &Scan<C, S>,
     pass: Pass,
-    upstream: [Option<Tensor>; 3],
+    moving: &mut Moving,
     x: &Var,
     rows: &Rows,
     start: &ScanState,
     memory: &Memory,
 ) {
     let Pass { mut layers, queries, contexts, weights } = pass;
-    let (device, batch, hidden) = (x.device(), rows.batch(), scan.hidden());
+    let (device, hidden) = (x.device(), scan.hidden());
     let (depth, width) = (memory.keys.columns(), memory.values.columns());
-    let [of_states, of_contexts, of_weights] = upstream;
-    // What each step's context gets in all: from outside, and from the step behind it.
-    let mut dcontexts = of_contexts.unwrap_or_else(|| Tensor::zeros(device, rows.total(), width));
-    let mut running: Vec<Vec<Tensor>> = scan
-        .layers
-        .iter()
-        .map(|_| (0..C::PARTS).map(|_| Tensor::zeros(device, batch, hidden)).collect())
-        .collect();
-    let mut dcontext_start = Tensor::zeros(device, batch, width);
+    let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
 
     let packs = layer_packs::<C>(&scan.layers, x.columns(), false);
     let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(false));
@@ -252,11 +244,7 @@ pub(super) fn backward<C: Cell, S: Score>(
             multiply_into(device, dw, hidden, sums.dquery.mat().transposed(), right, update);
         });
     }
-    memory_gradients(cpu, gradients, sums, memory, scan.vector.as_ref(), &weights, &dcontexts, rows);
-    for (part, gradient) in start.layers.iter().flatten().zip(running.into_iter().flatten()) {
-        gradients.add(part, gradient);
-    }
-    gradients.add(&start.context, dcontext_start);
+    memory_gradients(cpu, gradients, sums, memory, scan.vector.as_ref(), &weights, dcontexts, rows);
 }
 
 /// `to += from` in some columns of so many rows.

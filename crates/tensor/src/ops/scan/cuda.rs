@@ -1,6 +1,6 @@
 //! The decoder's time loop on a GPU.
 
-use super::{Pass, Scan, ScanState};
+use super::{Moving, Pass, Scan, ScanState};
 use crate::cell::Cell;
 use crate::cuda::{Cuda, DeviceRows, View};
 use crate::ops::arrange::cuda::put_numbers;
@@ -81,24 +81,16 @@ pub(super) fn backward<C: Cell, S: Score>(
     gradients: &mut Gradients,
     scan: &Scan<C, S>,
     pass: Pass,
-    upstream: [Option<Tensor>; 3],
+    moving: &mut Moving,
     x: &Var,
     rows: &Rows,
     start: &ScanState,
     memory: &Memory,
 ) {
     let Pass { mut layers, queries, contexts, weights } = pass;
-    let (device, batch, hidden) = (x.device(), rows.batch(), scan.hidden());
+    let (device, hidden) = (x.device(), scan.hidden());
     let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
-    let [of_states, of_contexts, of_weights] = upstream;
-    // What each step's context gets in all: from outside, and from the step behind it.
-    let mut dcontexts = of_contexts.unwrap_or_else(|| Tensor::zeros(device, rows.total(), width));
-    let mut running: Vec<Vec<Tensor>> = scan
-        .layers
-        .iter()
-        .map(|_| (0..C::PARTS).map(|_| Tensor::zeros(device, batch, hidden)).collect())
-        .collect();
-    let mut dcontext_start = Tensor::zeros(device, batch, width);
+    let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
     let mut dqueries = Tensor::scratch(device, rows.total(), depth);
     let mut denergies = Tensor::scratch(device, rows.total(), steps);
 
@@ -174,9 +166,5 @@ pub(super) fn backward<C: Cell, S: Score>(
         });
     }
     let vector = scan.vector.as_ref();
-    attending.memory_gradients::<S>(gradients, rows, query_at, vector, &denergies, (&weights, &dcontexts));
-    for (part, gradient) in start.layers.iter().flatten().zip(running.into_iter().flatten()) {
-        gradients.add(part, gradient);
-    }
-    gradients.add(&start.context, dcontext_start);
+    attending.memory_gradients::<S>(gradients, rows, query_at, vector, &denergies, (&weights, dcontexts));
 }

@@ -32,7 +32,7 @@ use crate::device::on_device;
 use crate::profile;
 use crate::rows::{Direction, Rows};
 use crate::score::Score;
-use crate::tape::{Var, record};
+use crate::tape::{Gradients, Var, record};
 use crate::tensor::Tensor;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -83,6 +83,40 @@ impl Pass {
     /// The outputs of the topmost layer.
     fn states(&self) -> &Tensor {
         &self.layers[self.layers.len() - 1].states[0]
+    }
+}
+
+/// The gradients that the way back begins with, and that move from step to step.
+struct Moving {
+    of_states: Option<Tensor>,
+    of_weights: Option<Tensor>,
+    /// What each step's context gets in all: from outside, and from the step behind it.
+    dcontexts: Tensor,
+    /// Those of each layer's state, part by part: in the end, of the first state.
+    running: Vec<Vec<Tensor>>,
+    /// That of the first context.
+    dcontext_start: Tensor,
+}
+
+impl Moving {
+    fn new(upstream: [Option<Tensor>; 3], rows: &Rows, start: &ScanState) -> Moving {
+        let [of_states, of_contexts, of_weights] = upstream;
+        let (device, (batch, width)) = (start.context.device(), start.context.shape());
+        let zeros = |part: &Var| Tensor::zeros(device, batch, part.columns());
+        Moving {
+            of_states,
+            of_weights,
+            dcontexts: of_contexts.unwrap_or_else(|| Tensor::zeros(device, rows.total(), width)),
+            running: start.layers.iter().map(|layer| layer.iter().map(zeros).collect()).collect(),
+            dcontext_start: Tensor::zeros(device, batch, width),
+        }
+    }
+
+    /// Hands on what has come to the first state.
+    fn add_to_start(self, gradients: &mut Gradients, start: &ScanState) {
+        let states = start.layers.iter().flatten().zip(self.running.into_iter().flatten());
+        states.for_each(|(part, gradient)| gradients.add(part, gradient));
+        gradients.add(&start.context, self.dcontext_start);
     }
 }
 
@@ -168,9 +202,11 @@ impl<C: Cell, S: Score> Scan<C, S> {
             let (scan, x, rows) = (self.clone(), x.clone(), Arc::clone(rows));
             let (start, memory) = (start.clone(), memory.clone());
             move |gradients, upstream| {
+                let mut moving = Moving::new(upstream, &rows, &start);
                 on_device!(x.device(),
-                    cpu => cpu::backward(cpu, gradients, &scan, pass, upstream, &x, &rows, &start, &memory),
-                    cuda => cuda::backward(cuda, gradients, &scan, pass, upstream, &x, &rows, &start, &memory));
+                    cpu => cpu::backward(cpu, gradients, &scan, pass, &mut moving, &x, &rows, &start, &memory),
+                    cuda => cuda::backward(cuda, gradients, &scan, pass, &mut moving, &x, &rows, &start, &memory));
+                moving.add_to_start(gradients, &start);
             }
         });
         Scanned { states, contexts, weights }
