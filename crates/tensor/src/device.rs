@@ -204,9 +204,9 @@ impl Device {
         on_device!(self, cpu => cpu, cuda => panic!("slices of numbers are not on {cuda:?}"))
     }
 
-    /// Has the factors of all products brought into the form that only large ones pay for, where the device has one; or no longer.
-    pub(crate) fn prepare_all_factors(&self, all: bool) {
-        on_device!(self, _cpu => { let _ = all; }, cuda => cuda.prepare_all(all));
+    /// Has all products computed as large ones are, where the device makes a difference; or no longer.
+    pub(crate) fn treat_all_as_large(&self, all: bool) {
+        on_device!(self, _cpu => { let _ = all; }, cuda => cuda.treat_all_as_large(all));
     }
 
     /// Waits until all that the device has been given to do is done. On the processor it always is.

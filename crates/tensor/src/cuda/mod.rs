@@ -26,7 +26,7 @@ use kernels::Kernels;
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Room for cuBLAS to work in, as it asks for on a Hopper.
@@ -49,8 +49,8 @@ pub struct Cuda {
     kernels: Kernels,
     /// Whether every launch is waited for.
     checked: bool,
-    /// From so many multiplications on, factors are brought into another form first.
-    prepare_from: AtomicUsize,
+    /// Whether all products are treated as large ones.
+    all_large: AtomicBool,
     pub(crate) memory: Blocks,
 }
 
@@ -118,7 +118,7 @@ impl Cuda {
             _workspace: workspace,
             kernels: Kernels::default(),
             checked: std::env::var_os("COUPLET_CUDA_CHECK").is_some_and(|value| value == "1"),
-            prepare_from: AtomicUsize::new(product::WORTH_PREPARING),
+            all_large: AtomicBool::new(false),
             memory: Blocks::default(),
         }))
     }
@@ -132,9 +132,13 @@ impl Cuda {
         self.architecture >= 80
     }
 
-    /// Brings the factors of all products into another form, or only where it pays again: for tests of small ones.
-    pub(crate) fn prepare_all(&self, all: bool) {
-        self.prepare_from.store(if all { 0 } else { product::WORTH_PREPARING }, Ordering::Relaxed);
+    /// Treats all products as large ones, or no longer: for tests of small ones.
+    pub(crate) fn treat_all_as_large(&self, all: bool) {
+        self.all_large.store(all, Ordering::Relaxed);
+    }
+
+    pub(crate) fn all_are_large(&self) -> bool {
+        self.all_large.load(Ordering::Relaxed)
     }
 
     fn device(&self) -> Device {

@@ -1,3 +1,4 @@
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
@@ -9,7 +10,7 @@ typedef unsigned long long u64;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < (u64)(count); i += (u64)gridDim.x * blockDim.x)
 
 struct Add {
-    __device__ static float of(float a, float b) { return a + b; }
+    template <class T> __device__ static T of(T a, T b) { return a + b; }
     __device__ static float none() { return 0.0f; }
 };
 
@@ -19,21 +20,21 @@ struct Largest {
 };
 
 // The sum, or the largest, of a warp's numbers: on every thread, always in the same order.
-template <class Op> __device__ __forceinline__ float over_warp(float x) {
+template <class Op, class T> __device__ __forceinline__ T over_warp(T x) {
     for (int distance = WARP / 2; distance > 0; distance /= 2)
         x = Op::of(x, __shfl_xor_sync(0xffffffffu, x, distance));
     return x;
 }
 
 // The same for all threads of a block, whose number is a multiple of a warp's.
-template <class Op> __device__ __forceinline__ float over_block(float x) {
-    __shared__ float of_warps[WARP];
+template <class Op, class T> __device__ __forceinline__ T over_block(T x) {
+    __shared__ T of_warps[WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     x = over_warp<Op>(x);
     __syncthreads(); // the numbers of the last call have been read
     if (lane == 0) of_warps[warp] = x;
     __syncthreads();
-    return over_warp<Op>(lane < blockDim.x / WARP ? of_warps[lane] : Op::none());
+    return over_warp<Op>(lane < blockDim.x / WARP ? of_warps[lane] : (T)Op::none());
 }
 
 // The step of a packed row: the last one that begins at or before it.
@@ -47,6 +48,17 @@ __device__ __forceinline__ int step_of(u32 row, const u32* starts, int steps) {
 }
 
 __device__ __forceinline__ void put(float* to, float x, int add) { *to = add ? *to + x : x; }
+
+// The upper half of an f32, rounded to the nearest, to even where two are as near.
+__device__ __forceinline__ u32 to_bf16(float x) {
+    const u32 bits = __float_as_uint(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffu; // not a number
+    return (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+}
+
+// A number, from how it is stored: as it is, or as bf16.
+__device__ __forceinline__ float number(float x) { return x; }
+__device__ __forceinline__ float number(u16 x) { return __uint_as_float((u32)x << 16); }
 
 // A factor of a product on the tensor cores: 11 bits of a number, and of what they leave.
 struct Rounded {

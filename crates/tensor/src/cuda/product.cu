@@ -1,10 +1,3 @@
-// The upper half of an f32, rounded to the nearest, to even where two are as near.
-__device__ __forceinline__ u32 to_bf16(float x) {
-    const u32 bits = __float_as_uint(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fffu; // not a number
-    return (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
-}
-
 // Four numbers of a row; zeros behind its end.
 __device__ __forceinline__ float4 four_of(const float* row, u32 column, u32 columns, bool aligned) {
     if (aligned && column + 4 <= columns) return *(const float4*)(row + column);

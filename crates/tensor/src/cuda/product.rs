@@ -10,12 +10,13 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 
 pub(crate) const SOURCE: Source = Source::plain("product", include_str!("product.cu"));
 
-/// From so many multiplications on, it pays to bring the factors into another form first.
-pub(super) const WORTH_PREPARING: usize = 1 << 32;
+/// From so many multiplications on, it pays to bring both factors into another form first.
+const WORTH_PREPARING: usize = 1 << 32;
+/// From so many on, it pays to round one factor, where the other one has been rounded for many products.
+const WORTH_ROUNDING_ONE: usize = 1 << 28;
 
 /// A matrix on the GPU, to be read: any block of rows and columns, plain or transposed.
 #[derive(Clone, Copy, Debug)]
@@ -79,18 +80,51 @@ enum Form {
 #[derive(Clone)]
 pub(crate) struct Factor {
     view: View,
+    kind: Kind,
     prepared: Rc<OnceCell<Buffer>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A factor of one product, or of a few.
+    OfFew,
+    /// Of so many products that making another form of it costs nothing.
+    OfMany,
+    /// Its numbers are bf16 already.
+    Rounded,
 }
 
 impl From<View> for Factor {
     fn from(view: View) -> Factor {
-        Factor { view, prepared: Rc::default() }
+        Factor::new(view, Kind::OfFew)
     }
 }
 
 impl Factor {
+    fn new(view: View, kind: Kind) -> Factor {
+        Factor { view, kind, prepared: Rc::default() }
+    }
+
+    /// A factor of all steps of a loop.
+    pub(crate) fn of_many(view: View) -> Factor {
+        Factor::new(view, Kind::OfMany)
+    }
+
+    /// A factor whose numbers are bf16 already. The view's stride counts those.
+    pub(crate) fn rounded(view: View) -> Factor {
+        Factor::new(view, Kind::Rounded)
+    }
+
+    pub(crate) fn is_rounded(&self) -> bool {
+        self.kind == Kind::Rounded
+    }
+
+    pub(crate) fn view(&self) -> View {
+        self.view
+    }
+
     pub(crate) fn transposed(&self) -> Factor {
-        Factor { view: self.view.transposed(), prepared: Rc::clone(&self.prepared) }
+        Factor { view: self.view.transposed(), ..self.clone() }
     }
 
     /// Rows and columns as they lie in memory.
@@ -113,7 +147,7 @@ impl Factor {
     /// What cuBLAS takes: one operand, or, of a factor that is split, the upper and the lower halves.
     fn operands(&self, cuda: &Cuda, form: Form) -> [Operand; 2] {
         let operation = self.operation();
-        if form == Form::Plain {
+        if form == Form::Plain || self.is_rounded() {
             let (pointer, stride) = (self.view.pointer, self.view.stride.max(1));
             return [Operand { pointer, stride, operation }; 2];
         }
@@ -149,13 +183,27 @@ impl fmt::Display for Target {
 }
 
 impl Cuda {
-    /// The form in which this device multiplies factors of so many multiplications.
-    fn form(&self, multiplications: usize) -> Form {
-        let worth_it =
-            self.has_tensor_cores() && multiplications >= self.prepare_from.load(Ordering::Relaxed);
+    /// Whether this device brings the factors of so many multiplications into another form.
+    fn prepares(&self, multiplications: usize, worth_it: usize) -> bool {
+        self.has_tensor_cores() && (multiplications >= worth_it || self.all_are_large())
+    }
+
+    /// Whether this device rounds both factors of so many multiplications to bf16.
+    pub(crate) fn rounds_factors(&self, multiplications: usize) -> bool {
+        self.precision == Precision::Bf16 && self.prepares(multiplications, WORTH_PREPARING)
+    }
+
+    /// The form in which this device multiplies them.
+    fn form(&self, a: &Factor, b: &Factor) -> Form {
+        let kinds = [a.kind, b.kind];
+        if kinds.contains(&Kind::Rounded) {
+            return Form::Rounded;
+        }
+        let multiplications = a.view.rows * a.view.columns * b.view.columns;
+        let of_many = kinds.contains(&Kind::OfMany) && self.prepares(multiplications, WORTH_ROUNDING_ONE);
         match self.precision {
-            Precision::Fp32 if worth_it => Form::Split,
-            Precision::Bf16 if worth_it => Form::Rounded,
+            Precision::Bf16 if of_many || self.rounds_factors(multiplications) => Form::Rounded,
+            Precision::Fp32 if self.prepares(multiplications, WORTH_PREPARING) => Form::Split,
             _ => Form::Plain,
         }
     }
@@ -194,7 +242,7 @@ impl Cuda {
             }
             return;
         }
-        let (target, form) = (Target { out, stride, m, k, n }, self.form(m * n * k));
+        let (target, form) = (Target { out, stride, m, k, n }, self.form(&a, &b));
         let ([a, a_low], [b, b_low]) = (a.operands(self, form), b.operands(self, form));
         if form == Form::Split {
             // The smaller ones first; what is left out is the product of the lower halves.

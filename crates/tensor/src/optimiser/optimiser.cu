@@ -1,27 +1,17 @@
 // The sum of the squares of a block's share of `g`, as a double.
 extern "C" __global__ void square_sums(double* sums, const float* g, int count) {
-    __shared__ double of_threads[256];
     double sum = 0.0;
     FOR_EACH(i, count) sum += (double)g[i] * g[i];
-    of_threads[threadIdx.x] = sum;
-    for (int half = 128; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) of_threads[threadIdx.x] += of_threads[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) sums[blockIdx.x] = of_threads[0];
+    sum = over_block<Add>(sum);
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 // One block: the root of the sum of all blocks' sums.
 extern "C" __global__ void root_of_sum(float* norm, const double* sums, int count) {
-    __shared__ double of_threads[256];
     double sum = 0.0;
-    for (int i = threadIdx.x; i < count; i += 256) sum += sums[i];
-    of_threads[threadIdx.x] = sum;
-    for (int half = 128; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) of_threads[threadIdx.x] += of_threads[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) *norm = (float)sqrt(of_threads[0]);
+    for (int i = threadIdx.x; i < count; i += blockDim.x) sum += sums[i];
+    sum = over_block<Add>(sum);
+    if (threadIdx.x == 0) *norm = (float)sqrt(sum);
 }
 
 // `norm` is null where nothing is clipped.

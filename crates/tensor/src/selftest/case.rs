@@ -73,18 +73,14 @@ impl Case {
     }
 
     /// The same, with all products as a device computes large ones.
-    pub(super) fn with_prepared_factors(self) -> Case {
+    pub(super) fn with_large_products(self) -> Case {
         let results = move |device: &Device| {
-            device.prepare_all_factors(true);
+            device.treat_all_as_large(true);
             let results = (self.results)(device);
-            device.prepare_all_factors(false);
+            device.treat_all_as_large(false);
             results
         };
-        Case {
-            operation: format!("{}, prepared factors", self.operation),
-            results: Box::new(results),
-            ..self
-        }
+        Case { operation: format!("{}, large products", self.operation), results: Box::new(results), ..self }
     }
 }
 

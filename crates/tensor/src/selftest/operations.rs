@@ -23,7 +23,7 @@ pub(super) fn cases() -> Vec<Case> {
     let groups = [
         linears(false),
         linears(true),
-        linears(false).into_iter().map(Case::with_prepared_factors).collect(),
+        linears(false).into_iter().map(Case::with_large_products).collect(),
         embeddings("embedding", embedding),
         embeddings("gather_rows", gather_rows),
         arranged(),
@@ -35,7 +35,7 @@ pub(super) fn cases() -> Vec<Case> {
         cross_entropies("cross_entropy", false, 0.0),
         cross_entropies("cross_entropy, bias", true, 0.0),
         cross_entropies("cross_entropy, bias and smoothing", true, 0.1),
-        cross_entropies("cross_entropy", false, 0.1).into_iter().map(Case::with_prepared_factors).collect(),
+        cross_entropies("cross_entropy", false, 0.1).into_iter().map(Case::with_large_products).collect(),
         adams("adam", None),
         adams("adam, clipped", Some(0.5)),
         adams("adam, below its limit", Some(500.0)),

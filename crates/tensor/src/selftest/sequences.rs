@@ -26,7 +26,14 @@ pub(super) fn cases() -> Vec<Case> {
         decoders::<Lstm, Additive>("lstm additive"),
         decoders::<Lstm, Dot>("lstm dot"),
     ];
-    groups.into_iter().flatten().collect()
+    let with_large_products = [
+        layers::<Gru>("recurrent, gru"),
+        layers::<Lstm>("recurrent, lstm"),
+        decoders::<Gru, Dot>("gru dot"),
+        decoders::<Lstm, Additive>("lstm additive"),
+    ];
+    let large = with_large_products.into_iter().flatten().map(Case::with_large_products);
+    groups.into_iter().flatten().chain(large).collect()
 }
 
 /// The variables of a case, one after the other.

@@ -1,7 +1,10 @@
-// A block for each row: its logits in, its loss out; where gradients are wanted, the logits become theirs.
+enum Gradients { NONE, PLAIN, ROUNDED };
+
+// A block for each row: its logits in, its loss out; where gradients are wanted, the logits become theirs. Rounded to bf16, they
+// take the first half of the row.
 extern "C" __global__ void rows(
     float* logits, const float* bias, const u32* targets, float* losses, int classes,
-    float scale, float smoothing, int wanted
+    float scale, float smoothing, Gradients wanted
 ) {
     float* own = logits + (u64)blockIdx.x * classes;
     // Largest logit, Σ e^(l − largest) and Σ l in one walk: what was summed is scaled down when a larger one comes.
@@ -22,12 +25,19 @@ extern "C" __global__ void rows(
     const u32 target = targets[blockIdx.x];
     const float of_target = own[target] + (bias ? bias[target] : 0.0f) - largest;
     __syncthreads(); // the target's logit has been read
-    if (wanted) {
+    if (wanted != NONE) {
         const float factor = scale / total, uniform = scale * smoothing / classes;
-        for (int i = threadIdx.x; i < classes; i += blockDim.x) {
-            const float l = own[i] + (bias ? bias[i] : 0.0f);
-            const float of_mixture = uniform + (i == target ? scale * (1.0f - smoothing) : 0.0f);
-            own[i] = expf(l - largest) * factor - of_mixture;
+        for (int first = 0; first < classes; first += blockDim.x) {
+            const int i = first + threadIdx.x;
+            float gradient = 0.0f;
+            if (i < classes) {
+                const float l = own[i] + (bias ? bias[i] : 0.0f);
+                const float of_mixture = uniform + (i == target ? scale * (1.0f - smoothing) : 0.0f);
+                gradient = expf(l - largest) * factor - of_mixture;
+            }
+            if (wanted == ROUNDED) __syncthreads(); // all logits that lie where these are going have been read
+            if (i < classes && wanted == ROUNDED) ((u16*)own)[i] = to_bf16(gradient);
+            if (i < classes && wanted == PLAIN) own[i] = gradient;
         }
     }
     if (threadIdx.x == 0) {
@@ -41,15 +51,10 @@ extern "C" __global__ void rows(
 
 // One block: scale · Σ losses.
 extern "C" __global__ void total(float* loss, const float* losses, int rows, float scale) {
-    __shared__ double of_threads[256];
     double sum = 0.0;
-    for (int i = threadIdx.x; i < rows; i += 256) sum += losses[i];
-    of_threads[threadIdx.x] = sum;
-    for (int half = 128; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) of_threads[threadIdx.x] += of_threads[threadIdx.x + half];
-    }
-    if (threadIdx.x == 0) *loss = (float)(of_threads[0] * scale);
+    for (int i = threadIdx.x; i < rows; i += blockDim.x) sum += losses[i];
+    sum = over_block<Add>(sum);
+    if (threadIdx.x == 0) *loss = (float)(sum * scale);
 }
 
 // to = factor · kept, or added to it.

@@ -1,5 +1,5 @@
 use super::{CrossEntropy, Kept, Pass};
-use crate::cuda::{Cuda, Factor, Indices, Launch, Pointer, Source};
+use crate::cuda::{Cuda, Factor, Indices, Launch, Pointer, Source, View};
 use crate::ops::sums::cuda::column_sums;
 use crate::product::Update;
 use crate::tensor::Tensor;
@@ -29,11 +29,19 @@ pub(super) fn forward(
     });
     let targets = Indices::new(device, targets);
     let kernel = cuda.kernel(&SOURCE, "rows");
+    // As long as they are there, large products of bf16 find the logits' gradients as they want them.
+    let rounded = cuda.rounds_factors(block.min(rows) * classes * inputs);
+    let wanted_as = match (wanted, rounded) {
+        (false, _) => 0u32,
+        (true, false) => 1,
+        (true, true) => 2,
+    };
+    let weight = Factor::from(weight.view());
     let logits_at = logits.pointer_mut();
     for start in (0..rows).step_by(block) {
         let end = (start + block).min(rows);
-        let x_part = x.view().row_block(start..end);
-        cuda.multiply(logits_at, classes, x_part, weight.view().transposed(), Update::Set);
+        let x_part = Factor::from(x.view().row_block(start..end));
+        cuda.multiply(logits_at, classes, x_part.clone(), weight.transposed(), Update::Set);
         let arguments = [
             logits_at.into(),
             bias.map(Tensor::pointer).into(),
@@ -42,23 +50,21 @@ pub(super) fn forward(
             classes.into(),
             how.scale.into(),
             how.smoothing.into(),
-            wanted.into(),
+            wanted_as.into(),
         ];
         let threads = [if classes > 2048 { 1024 } else { 256 }, 1];
         // SAFETY: a block, a target and a loss for each row of logits; the targets have been checked.
         unsafe { cuda.launch(kernel, Launch { threads, ..Launch::blocks(end - start) }, &arguments) };
         if let Some(kept) = &mut kept {
             let update = if start == 0 { Update::Set } else { Update::Add };
-            let dlogits = logits.view().row_block(0..end - start);
-            let factor = Factor::from(dlogits);
-            cuda.multiply(
-                kept.x.pointer_mut().at(start * inputs),
-                inputs,
-                factor.clone(),
-                weight.view(),
-                Update::Set,
-            );
-            cuda.multiply(kept.weight.pointer_mut(), inputs, factor.transposed(), x_part, update);
+            let dlogits = if rounded {
+                Factor::rounded(View::strided(logits_at, end - start, classes, 2 * classes))
+            } else {
+                Factor::from(View::new(logits_at, end - start, classes))
+            };
+            let dx = kept.x.pointer_mut().at(start * inputs);
+            cuda.multiply(dx, inputs, dlogits.clone(), weight.clone(), Update::Set);
+            cuda.multiply(kept.weight.pointer_mut(), inputs, dlogits.transposed(), x_part, update);
             column_sums(cuda, dlogits, kept.bias.pointer_mut(), update);
         }
     }

@@ -2,7 +2,7 @@ use super::LayerWeights;
 use crate::cell::Cell;
 use crate::cuda::{Cuda, DeviceRows};
 use crate::ops::time_loop::Pass;
-use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_gradients};
+use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
 use crate::rows::{Direction, Rows, Step};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
@@ -39,7 +39,6 @@ pub(super) fn backward<C: Cell>(
     weights: &LayerWeights,
     start: Option<&[Var]>,
 ) {
-    let (device, hidden) = (x.device(), weights.hidden());
     let Pass { mut slots, states } = pass;
 
     let first = Parts::of(start.into_iter().flatten().map(Var::value));
@@ -52,11 +51,7 @@ pub(super) fn backward<C: Cell>(
     }
     layer.backward_to_start(&steps, &moving);
 
-    let packed = DeviceRows::new(device, rows);
+    let packed = DeviceRows::new(x.device(), rows);
     let before = states_before(cuda, &states[0], &packed, direction, start.map(|start| start[0].value()));
-    weight_gradients::<C>(cuda, gradients, &slots, &[x.value()], &before, weights);
-    gradients.write_cuda(x, |dx, update| {
-        let gates = slots.view().column_block(0..C::GATES * hidden);
-        cuda.multiply(dx, x.columns(), gates, weights.input.value().view(), update);
-    });
+    weight_and_input_gradients::<C>(cuda, gradients, &slots, (Some(x), None), &before, weights);
 }

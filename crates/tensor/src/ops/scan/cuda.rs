@@ -2,11 +2,11 @@
 
 use super::{Moving, Pass, Scan, ScanState};
 use crate::cell::Cell;
-use crate::cuda::{Cuda, DeviceRows, View};
+use crate::cuda::{Cuda, DeviceRows, Factor, View};
 use crate::ops::arrange::cuda::put_numbers;
 use crate::ops::attention::cuda::{Attending, AttendingRows};
 use crate::ops::time_loop::Pass as LayerPass;
-use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_gradients};
+use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
 use crate::ops::{LayerWeights, Memory};
 use crate::product::Update;
 use crate::rows::{Direction, Rows, Step};
@@ -16,9 +16,12 @@ use crate::tensor::Tensor;
 
 /// What a layer's input inside the loop is multiplied with: the first layer's is the context, the last columns; that of the
 /// others is the layer below.
-fn inner_weight(layer: usize, weights: &LayerWeights, outside: usize) -> View {
-    let first = if layer == 0 { outside } else { 0 };
-    weights.input.value().view().column_block(first..weights.input.columns())
+fn inner_weights(layers: &[LayerWeights], outside: usize) -> Vec<Factor> {
+    let of_layer = |(i, weights): (usize, &LayerWeights)| {
+        let first = if i == 0 { outside } else { 0 };
+        Factor::of_many(weights.input.value().view().column_block(first..weights.input.columns()))
+    };
+    layers.iter().enumerate().map(of_layer).collect()
 }
 
 pub(super) fn forward<C: Cell, S: Score>(
@@ -45,6 +48,7 @@ pub(super) fn forward<C: Cell, S: Score>(
             LayerLoop::new::<C>(cuda, weights, slots, states, Parts::of(start.iter().map(Var::value)))
         })
         .collect();
+    let inner_weights = inner_weights(&scan.layers, x.columns());
     loops[0].add_input(x.view(), scan.layers[0].input.value().view().column_block(0..x.columns()));
 
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
@@ -62,7 +66,7 @@ pub(super) fn forward<C: Cell, S: Score>(
                 0 => View::new(start.context.value().pointer(), places, width),
                 _ => View::new(loops[i - 1].states.output().at(first * hidden), places, hidden),
             };
-            layer.forward(&step, Some((input, inner_weight(i, &scan.layers[i], x.columns()))));
+            layer.forward(&step, Some((input, &inner_weights[i])));
         }
         let query = query_at.at(first * depth);
         if let Some(weight) = &scan.query {
@@ -109,6 +113,8 @@ pub(super) fn backward<C: Cell, S: Score>(
     let (of_states, of_weights) =
         (of_states.as_ref().map(Tensor::pointer), of_weights.as_ref().map(Tensor::pointer));
 
+    let inner_weights = inner_weights(&scan.layers, x.columns());
+    let query_weight = scan.query.as_ref().map(|weight| Factor::of_many(weight.value().view()));
     let walk: Vec<Step> = rows.walk(Direction::Forward).collect();
     for (at, step) in walk.iter().enumerate().rev() {
         let (first, places) = (step.rows.start, step.rows.len());
@@ -126,18 +132,15 @@ pub(super) fn backward<C: Cell, S: Score>(
         }
         for (i, layer) in loops.iter().enumerate().rev() {
             let above = if i == top {
-                scan.query.as_ref().map(|weight| (View::new(dquery, places, depth), weight.value().view()))
+                query_weight.as_ref().map(|weight| (View::new(dquery, places, depth), weight))
             } else {
-                Some((
-                    loops[i + 1].gates(step, places),
-                    inner_weight(i + 1, &scan.layers[i + 1], x.columns()),
-                ))
+                Some((loops[i + 1].gates(step, places), &inner_weights[i + 1]))
             };
             layer.backward(step, walk.get(at + 1), &moving[i], of_states.filter(|_| i == top), above);
         }
         let to_context = if step.carried > 0 { dcontext_at.at(step.before * width) } else { first_dcontext };
-        let weight = inner_weight(0, &scan.layers[0], x.columns());
-        cuda.multiply(to_context, width, loops[0].gates(step, places), weight, Update::Add);
+        let gates = loops[0].gates(step, places);
+        cuda.multiply(to_context, width, gates, inner_weights[0].clone(), Update::Add);
     }
     loops.iter().zip(&moving).for_each(|(layer, moving)| layer.backward_to_start(&walk, moving));
 
@@ -147,19 +150,13 @@ pub(super) fn backward<C: Cell, S: Score>(
     };
     for (i, (weights, layer)) in scan.layers.iter().zip(&layers).enumerate() {
         let state = before(&layer.states[0], &start.layers[i][0]);
-        if i == 0 {
-            let inputs = [x.value(), &before(&contexts, &start.context)];
-            weight_gradients::<C>(cuda, gradients, &layer.slots, &inputs, &state, weights);
-        } else {
-            let below = [&layers[i - 1].states[0]];
-            weight_gradients::<C>(cuda, gradients, &layer.slots, &below, &state, weights);
-        }
+        let context = (i == 0).then(|| before(&contexts, &start.context));
+        let inputs = match &context {
+            Some(context) => (Some(x), Some(context)),
+            None => (None, Some(&layers[i - 1].states[0])),
+        };
+        weight_and_input_gradients::<C>(cuda, gradients, &layer.slots, inputs, &state, weights);
     }
-    gradients.write_cuda(x, |dx, update| {
-        let weight = scan.layers[0].input.value().view().column_block(0..x.columns());
-        let gates = layers[0].slots.view().column_block(0..C::GATES * hidden);
-        cuda.multiply(dx, x.columns(), gates, weight, update);
-    });
     if let Some(query) = &scan.query {
         gradients.write_cuda(query, |dw, update| {
             cuda.multiply(dw, hidden, dqueries.view().transposed(), layers[top].states[0].view(), update);

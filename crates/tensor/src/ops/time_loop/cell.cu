@@ -113,6 +113,18 @@ template <int WIDE> __device__ __forceinline__ void fetch(float* to, const float
 #endif
 }
 
+// Copies a stretch of some rows of a product's `a`, in blocks of 256 threads.
+template <int WIDE, int ROWS, int DEEP, int STRIDE>
+__device__ __forceinline__ void fetch_rows(const Product& f, int top, int k0, float* to) {
+    #pragma unroll
+    for (int j = 0; j < ROWS * DEEP / 256 / WIDE; j++) {
+        const int i = (j * 256 + threadIdx.x) * WIDE, row = i / DEEP, k = i % DEEP, from = top + row;
+        const bool inside = from >= f.first && from < f.end && k0 + k < f.depth;
+        const float* a = inside ? f.a + (u64)(from - f.first) * f.a_stride + k0 + k : f.a;
+        fetch<WIDE>(to + row * STRIDE + k, a, inside);
+    }
+}
+
 // Ends a group of copies.
 __device__ __forceinline__ void end_group() {
 #if __CUDA_ARCH__ >= 800
@@ -171,13 +183,7 @@ template <bool OF_STATE> struct Gates {
     bool exact;
 
     template <int WIDE> __device__ __forceinline__ void fetch_stretch(const Product& f, int k0, float* to) {
-        #pragma unroll
-        for (int j = 0; j < ROWS * DEEP / 256 / WIDE; j++) {
-            const int i = (j * 256 + threadIdx.x) * WIDE, row = i / DEEP, k = i % DEEP, from = top + row;
-            const bool inside = from >= f.first && from < f.end && k0 + k < f.depth;
-            const float* a = inside ? f.a + (u64)(from - f.first) * f.a_stride + k0 + k : f.a;
-            fetch<WIDE>(to + row * STRIDE + k, a, inside);
-        }
+        fetch_rows<WIDE, ROWS, DEEP, STRIDE>(f, top, k0, to);
         to += ROWS * STRIDE;
         #pragma unroll
         for (int j = 0; j * 256 * WIDE < GATES * UNITS * DEEP; j++) {
@@ -267,13 +273,7 @@ struct Outputs {
     int top, left, hidden;
 
     template <int WIDE> __device__ __forceinline__ void fetch_stretch(const Product& f, int k0, float* to) {
-        #pragma unroll
-        for (int j = 0; j < ROWS * DEEP / 256 / WIDE; j++) {
-            const int i = (j * 256 + threadIdx.x) * WIDE, row = i / DEEP, k = i % DEEP, from = top + row;
-            const bool inside = from >= f.first && from < f.end && k0 + k < f.depth;
-            const float* a = inside ? f.a + (u64)(from - f.first) * f.a_stride + k0 + k : f.a;
-            fetch<WIDE>(to + row * A_STRIDE + k, a, inside);
-        }
+        fetch_rows<WIDE, ROWS, DEEP, A_STRIDE>(f, top, k0, to);
         to += ROWS * A_STRIDE;
         #pragma unroll
         for (int j = 0; j < UNITS * DEEP / 256 / WIDE; j++) {

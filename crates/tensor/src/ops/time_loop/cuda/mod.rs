@@ -5,7 +5,7 @@ mod cell;
 pub(crate) use cell::{CellKernels, Parts, StepRows, source};
 
 use crate::cell::{Cell, slots};
-use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Source, View};
+use crate::cuda::{Cuda, DeviceRows, Factor, Launch, Pointer, Source, View};
 use crate::ops::LayerWeights;
 use crate::ops::arrange::cuda::{Place, fill_rows};
 use crate::ops::sums::cuda::column_sums;
@@ -41,16 +41,23 @@ pub(crate) struct LayerLoop<'a> {
     cuda: &'a Cuda,
     kernels: CellKernels<'a>,
     hidden: usize,
-    /// Columns of the gates' rows, of the gates, and of those whose input's and state's shares are one.
+    /// Columns of the gates' rows, and of the gates.
     stride: usize,
     gates: usize,
-    shared: usize,
     slots: Pointer,
     pub(crate) states: Parts,
     /// Null where the first states are zero.
     start: Parts,
     /// gates·hidden × hidden
     weight: View,
+    /// The same in two: of the gates whose input's and state's shares are one, and of those that are apart.
+    shares: [StateShare; 2],
+}
+
+/// The rows of the state's weight whose products go to the gates from a column on.
+struct StateShare {
+    weight: Factor,
+    column: usize,
 }
 
 impl<'a> LayerLoop<'a> {
@@ -61,18 +68,23 @@ impl<'a> LayerLoop<'a> {
         states: Parts,
         start: Parts,
     ) -> LayerLoop<'a> {
-        let hidden = weights.hidden();
+        let (hidden, weight) = (weights.hidden(), weights.state.value().view());
+        let (gates, shared) = (C::GATES * hidden, (C::GATES - C::APART) * hidden);
+        let share = |rows: Range<usize>, column| StateShare {
+            weight: Factor::of_many(weight.row_block(rows)),
+            column,
+        };
         LayerLoop {
             cuda,
             kernels: CellKernels::new::<C>(cuda),
             hidden,
             stride: slots::<C>() * hidden,
-            gates: C::GATES * hidden,
-            shared: (C::GATES - C::APART) * hidden,
+            gates,
             slots: slots_at,
             states,
             start,
-            weight: weights.state.value().view(),
+            weight,
+            shares: [share(0..shared, 0), share(shared..gates, gates)],
         }
     }
 
@@ -86,9 +98,9 @@ impl<'a> LayerLoop<'a> {
         View::strided(self.slots.at(step.rows.start * self.stride), rows, self.gates, self.stride)
     }
 
-    /// The rows of the weight whose products go to the gates from a column on: those that are apart have slots of their own.
-    fn state_shares(&self) -> [(Range<usize>, usize); 2] {
-        [(0..self.shared, 0), (self.shared..self.gates, self.gates)]
+    /// The weight of the state, share by share: gates that are apart have slots of their own.
+    fn state_shares(&self) -> impl Iterator<Item = &StateShare> {
+        self.shares.iter().filter(|share| share.weight.view().rows > 0)
     }
 
     /// The outputs before a step, in up to two runs: of the rows that go on from the step before, and of those that begin here.
@@ -118,14 +130,16 @@ impl<'a> LayerLoop<'a> {
 
     /// Whether a step is one kernel: with a product of this depth beside that of the state.
     fn is_fused(&self, step: &Step, depth: usize) -> bool {
-        self.cuda.has_tensor_cores() && step.rows.len() * self.gates * (self.hidden + depth) <= FUSED
+        self.cuda.has_tensor_cores()
+            && !self.cuda.all_are_large()
+            && step.rows.len() * self.gates * (self.hidden + depth) <= FUSED
     }
 
     /// A step: the shares of the state and of an input inside the loop, then the cell. The input comes with its weight.
-    pub(crate) fn forward(&self, step: &Step, input: Option<(View, View)>) {
+    pub(crate) fn forward(&self, step: &Step, input: Option<(View, &Factor)>) {
         let own = self.rows(step);
         if self.is_fused(step, input.map_or(0, |(a, _)| a.columns)) {
-            let input = input.map(|(a, weight)| Product::new(a, weight, 0, false));
+            let input = input.map(|(a, weight)| Product::new(a, weight.view(), 0, false));
             let states = self.states_before(step).map(|(first, a)| Product::new(a, self.weight, first, true));
             self.kernels.step_forward(&own, &input.into_iter().chain(states).collect());
             return;
@@ -134,10 +148,10 @@ impl<'a> LayerLoop<'a> {
             self.cuda.multiply(own.slots, self.stride, a, weight.transposed(), Update::Add);
         }
         for (first, a) in self.states_before(step) {
-            for (of_weight, column) in self.state_shares() {
+            let a = Factor::from(a);
+            for StateShare { weight, column } in self.state_shares() {
                 let gates = own.slots.at(first * self.stride + column);
-                let weight = self.weight.row_block(of_weight).transposed();
-                self.cuda.multiply(gates, self.stride, a, weight, Update::Add);
+                self.cuda.multiply(gates, self.stride, a.clone(), weight.transposed(), Update::Add);
             }
         }
         self.kernels.forward(&own);
@@ -152,32 +166,29 @@ impl<'a> LayerLoop<'a> {
         next: Option<&Step>,
         running: &Parts,
         upstream: Option<Pointer>,
-        above: Option<(View, View)>,
+        above: Option<(View, &Factor)>,
     ) {
         let own = self.rows(step);
         let upstream = upstream.map(|pointer| pointer.at(step.rows.start * self.hidden));
         let behind = next.into_iter().flat_map(|next| self.state_gradients(next, 0..next.carried));
         let products = above.into_iter().chain(behind);
         if self.is_fused(step, above.map_or(0, |(a, _)| a.columns)) {
-            let products = products.map(|(a, weight)| Product::new(a, weight, 0, false)).collect();
+            let products = products.map(|(a, weight)| Product::new(a, weight.view(), 0, false)).collect();
             self.kernels.step_backward(&own, running, upstream, &products);
             return;
         }
         for (a, weight) in products {
-            self.cuda.multiply(running.output(), self.hidden, a, weight, Update::Add);
+            self.cuda.multiply(running.output(), self.hidden, a, weight.clone(), Update::Add);
         }
         self.kernels.backward(&own, running, upstream);
     }
 
     /// The gradients of some rows' gates, and the weights through which they go back to the state before the step.
-    fn state_gradients(&self, step: &Step, rows: Range<usize>) -> impl Iterator<Item = (View, View)> + '_ {
+    fn state_gradients(&self, step: &Step, rows: Range<usize>) -> impl Iterator<Item = (View, &Factor)> {
         let first = self.slots.at((step.rows.start + rows.start) * self.stride);
-        self.state_shares().into_iter().filter(|(of_weight, _)| !of_weight.is_empty()).map(
-            move |(of_weight, column)| {
-                let gates = View::strided(first.at(column), rows.len(), of_weight.len(), self.stride);
-                (gates, self.weight.row_block(of_weight))
-            },
-        )
+        self.state_shares().map(move |StateShare { weight, column }| {
+            (View::strided(first.at(*column), rows.len(), weight.view().rows, self.stride), weight)
+        })
     }
 
     /// The last of the way back: adds what the first state of each row gets through its first step's gates to `running`.
@@ -188,7 +199,7 @@ impl<'a> LayerLoop<'a> {
         for step in steps {
             let to = running.output().at(step.carried * self.hidden);
             for (gates, weight) in self.state_gradients(step, step.carried..step.rows.len()) {
-                self.cuda.multiply(to, self.hidden, gates, weight, Update::Add);
+                self.cuda.multiply(to, self.hidden, gates, weight.clone(), Update::Add);
             }
         }
     }
@@ -254,31 +265,41 @@ pub(crate) fn last(
     states.iter().enumerate().map(last_of).collect()
 }
 
-/// The gradients of a layer's weights, each over all steps at once. `inputs` are what the columns of `W_input` were
-/// multiplied with, block by block; `before` is the state before each step.
-pub(crate) fn weight_gradients<C: Cell>(
+/// The gradients of a layer's weights, each over all steps at once, and of the input `x`. `inner` is what the last columns of
+/// `W_input` were multiplied with, where the first ones were with `x`; `before` is the state before each step.
+pub(crate) fn weight_and_input_gradients<C: Cell>(
     cuda: &Cuda,
     gradients: &mut Gradients,
     gates: &Tensor,
-    inputs: &[&Tensor],
+    (x, inner): (Option<&Var>, Option<&Tensor>),
     before: &Tensor,
     weights: &LayerWeights,
 ) {
     let hidden = weights.hidden();
     let (all, shared) = (C::GATES * hidden, (C::GATES - C::APART) * hidden);
     let block = |columns: Range<usize>| gates.view().column_block(columns);
+    let of_input = Factor::from(block(0..all));
+    let of_state = if shared == all { of_input.clone() } else { block(0..shared).into() };
+    let inner_column = x.map_or(0, Var::columns);
     gradients.write_cuda(&weights.input, |dw, update| {
         let stride = weights.input.columns();
-        let mut column = 0;
-        for input in inputs {
-            cuda.multiply(dw.at(column), stride, block(0..all).transposed(), input.view(), update);
-            column += input.columns();
+        for (column, input) in [(0, x.map(Var::value)), (inner_column, inner)] {
+            if let Some(input) = input {
+                cuda.multiply(dw.at(column), stride, of_input.transposed(), input.view(), update);
+            }
         }
     });
+    if let Some(x) = x {
+        gradients.write_cuda(x, |dx, update| {
+            let weight = weights.input.value().view().column_block(0..inner_column);
+            cuda.multiply(dx, x.columns(), of_input.clone(), weight, update);
+        });
+    }
     gradients.write_cuda(&weights.state, |dw, update| {
-        for (dw, columns) in [(dw, 0..shared), (dw.at(shared * hidden), all..gates.columns())] {
-            cuda.multiply(dw, hidden, block(columns).transposed(), before.view(), update);
-        }
+        let before = Factor::from(before.view());
+        cuda.multiply(dw, hidden, of_state.transposed(), before.clone(), update);
+        let apart = block(all..gates.columns()).transposed();
+        cuda.multiply(dw.at(shared * hidden), hidden, apart, before, update);
     });
     gradients.write_cuda(&weights.bias, |db, update| column_sums(cuda, block(0..all), db, update));
     if let Some(bias) = &weights.state_bias {
