@@ -60,6 +60,7 @@ pub mod cuda;
 mod device;
 pub mod lane;
 mod memory;
+mod numbers;
 pub mod ops;
 pub mod optimiser;
 mod params;

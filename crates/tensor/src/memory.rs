@@ -5,7 +5,8 @@
 
 #[cfg(feature = "cuda")]
 use crate::cuda::{DeviceBlock, Pointer};
-use crate::device::Device;
+use crate::device::{Device, on_device};
+use crate::numbers::Numbers;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,11 +20,12 @@ pub struct Blocks {
     blocks: AtomicUsize,
     bytes: AtomicUsize,
     used: AtomicUsize,
+    most_used: AtomicUsize,
 }
 
 /// Numbers in the memory of a device.
 enum Block {
-    Cpu(Vec<f32>),
+    Cpu(Numbers),
     #[cfg(feature = "cuda")]
     Cuda(DeviceBlock),
 }
@@ -32,7 +34,7 @@ impl Block {
     /// Takes a block of so many numbers from the system; on a GPU there may be no room for it.
     fn new(device: &Device, length: usize) -> Option<Block> {
         match device {
-            Device::Cpu(_) => Some(Block::Cpu(vec![0.0; length])),
+            Device::Cpu(_) => Some(Block::Cpu(Numbers::new(length))),
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => cuda.allocate(length).map(Block::Cuda),
         }
@@ -40,7 +42,7 @@ impl Block {
 
     fn length(&self) -> usize {
         match self {
-            Block::Cpu(numbers) => numbers.len(),
+            Block::Cpu(numbers) => numbers.as_slice().len(),
             #[cfg(feature = "cuda")]
             Block::Cuda(block) => block.length(),
         }
@@ -84,11 +86,30 @@ impl Blocks {
     fn take(&self, device: &Device, length: usize) -> Block {
         let class = size_class(length);
         let block = self.reuse(class).unwrap_or_else(|| self.take_new(device, class));
-        self.used.fetch_add(block.bytes(), Ordering::Relaxed);
+        let used = self.used.fetch_add(block.bytes(), Ordering::Relaxed) + block.bytes();
+        self.most_used.fetch_max(used, Ordering::Relaxed);
         block
     }
 
+    /// Gives free blocks back, the largest first, until so many bytes fit beside the others into what was ever in use, and a
+    /// sixteenth: where the sizes of batches vary, blocks of sizes that have gone would pile up.
+    fn make_room(&self, bytes: usize) {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = self.most_used.load(Ordering::Relaxed).max(self.bytes_used() + bytes);
+        while self.bytes_held() + bytes > most + most / 16
+            && let Some(mut largest) = free.last_entry()
+        {
+            let given_back = largest.get_mut().pop();
+            if largest.get().is_empty() {
+                largest.remove();
+            }
+            self.bytes.fetch_sub(given_back.map_or(0, |block| block.bytes()), Ordering::Relaxed);
+        }
+    }
+
     fn take_new(&self, device: &Device, length: usize) -> Block {
+        // Giving a block of a GPU back waits for all of its work.
+        on_device!(device, _cpu => self.make_room(length * size_of::<f32>()), _cuda => ());
         let block = Block::new(device, length).or_else(|| {
             // What is free in other sizes may make room.
             self.release();
@@ -152,7 +173,7 @@ impl Buffer {
     /// The numbers, where the processor can read them.
     pub(crate) fn numbers(&self) -> &[f32] {
         match self.block() {
-            Block::Cpu(numbers) => numbers,
+            Block::Cpu(numbers) => numbers.as_slice(),
             #[cfg(feature = "cuda")]
             Block::Cuda(_) => panic!("numbers on a GPU are copied before they are read"),
         }
@@ -160,7 +181,7 @@ impl Buffer {
 
     pub(crate) fn numbers_mut(&mut self) -> &mut [f32] {
         match self.block.as_mut().expect("it is there until the buffer is dropped") {
-            Block::Cpu(numbers) => numbers,
+            Block::Cpu(numbers) => numbers.as_mut_slice(),
             #[cfg(feature = "cuda")]
             Block::Cuda(_) => panic!("numbers on a GPU are written by kernels"),
         }

@@ -31,6 +31,11 @@ const HEIGHT: usize = 120;
 /// Up to this many rows, `a` is read in place instead of being packed.
 pub(crate) const FEW_ROWS: usize = 96;
 
+/// About so many rows, and a few at least, that products cut into whole blocks.
+pub(crate) fn rows_of_blocks(rows: usize) -> usize {
+    (rows / HEIGHT).clamp(1, 8) * HEIGHT
+}
+
 /// Whether what is computed overwrites what is there or is added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {

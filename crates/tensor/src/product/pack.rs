@@ -69,10 +69,7 @@ pub(super) fn pack_panels(b: Mat, ks: Range<usize>, panels: Range<usize>, out: &
                 copy::<PANEL>(out, &from[k * row_stride..], width);
             }
         } else {
-            for j in 0..width {
-                let column = from[j * column_stride..].iter().step_by(row_stride);
-                out[j..].iter_mut().step_by(PANEL).zip(column).for_each(|(out, &x)| *out = x);
-            }
+            interleave::<PANEL>(out, from, width, column_stride, row_stride);
         }
     }
 }
@@ -86,24 +83,52 @@ fn copy<const FULL: usize>(to: &mut [f32], from: &[f32], count: usize) {
     }
 }
 
+/// Packs lines that lie `line_stride` apart side by side: one number of each, mostly of all `FULL` lines, then the next of each.
+/// Where the numbers of a line are neighbours, the lines are read and the packed ones written from beginning to end.
+#[inline(always)]
+fn interleave<const FULL: usize>(
+    out: &mut [f32],
+    from: &[f32],
+    count: usize,
+    line_stride: usize,
+    stride: usize,
+) {
+    let length = out.len() / FULL;
+    if count == FULL && stride == 1 {
+        let lines: [&[f32]; FULL] = std::array::from_fn(|i| &from[i * line_stride..][..length]);
+        for (k, out) in out.chunks_exact_mut(FULL).enumerate() {
+            for (out, line) in out.iter_mut().zip(lines) {
+                *out = line[k];
+            }
+        }
+    } else {
+        for i in 0..count {
+            let line = from[i * line_stride..].iter().step_by(stride);
+            out[i..].iter_mut().step_by(FULL).zip(line).for_each(|(out, &x)| *out = x);
+        }
+    }
+}
+
 /// Packs the rows `rows` of the columns `ks` of `a`.
 pub(super) fn pack_strips(a: Mat, rows: Range<usize>, ks: Range<usize>, out: &mut [f32]) {
     let (row_stride, column_stride) = a.strides();
-    for (strip, out) in rows.step_by(STRIP).zip(out.chunks_exact_mut(STRIP * ks.len())) {
-        let height = STRIP.min(a.rows() - strip);
-        if height < STRIP {
-            out.fill(0.0);
+    let (depth, from) = (ks.len(), a.from(rows.start, ks.start));
+    let (full, left_over) = (rows.len() / STRIP, rows.len() % STRIP);
+    if left_over > 0 {
+        out[full * STRIP * depth..][..STRIP * depth].fill(0.0);
+    }
+    if row_stride == 1 {
+        // Each column is read once, from beginning to end: columns that lie a power of two apart push each other out of the cache.
+        for k in 0..depth {
+            let column = &from[k * column_stride..][..rows.len()];
+            for (strip, numbers) in column.chunks(STRIP).enumerate() {
+                copy::<STRIP>(&mut out[(strip * depth + k) * STRIP..], numbers, numbers.len());
+            }
         }
-        let from = a.from(strip, ks.start);
-        if row_stride == 1 {
-            for (k, out) in out.chunks_exact_mut(STRIP).enumerate() {
-                copy::<STRIP>(out, &from[k * column_stride..], height);
-            }
-        } else {
-            for i in 0..height {
-                let row = from[i * row_stride..].iter().step_by(column_stride);
-                out[i..].iter_mut().step_by(STRIP).zip(row).for_each(|(out, &x)| *out = x);
-            }
+    } else {
+        for (strip, out) in out.chunks_exact_mut(STRIP * depth).take(rows.len().div_ceil(STRIP)).enumerate() {
+            let height = if strip < full { STRIP } else { left_over };
+            interleave::<STRIP>(out, &from[strip * STRIP * row_stride..], height, row_stride, column_stride);
         }
     }
 }

@@ -114,7 +114,7 @@ impl<S: Score> Kernel for Forward<'_, S> {
         }
         softmax_row::<V>(weights);
         let terms = weights.iter().enumerate().map(|(step, &weight)| (weight, source.value(step)));
-        weighted_rows::<V>(context, &terms);
+        weighted_rows::<V>(context, terms);
     }
 }
 
@@ -193,7 +193,7 @@ impl<R: Iterator<Item = usize> + Clone> Kernel for ValuesBack<'_, R> {
             let terms = self.readers.clone().map(|row| (self.weights.row(row)[step], self.dcontext.row(row)));
             // SAFETY: the rows of a source belong to the worker that handles it.
             let dvalue = unsafe { self.dvalues.row_mut(self.source.row(step), 0..width) };
-            weighted_rows::<V>(dvalue, &terms);
+            weighted_rows::<V>(dvalue, terms);
         }
     }
 }

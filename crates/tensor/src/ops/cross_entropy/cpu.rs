@@ -3,11 +3,11 @@ use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::linear::fill_rows;
 use crate::ops::sums::{AddScaled, column_sums, largest};
-use crate::product::{Mat, Right, Update, multiply_into};
+use crate::product::{Mat, Right, Update, multiply_into, rows_of_blocks};
 use crate::tensor::Tensor;
 
-/// Numbers in a block of logits: large enough for fast products, small enough to be a fraction of the weights.
-const BLOCK: usize = 4 << 20;
+/// Numbers in a block of logits: large enough for fast products, small enough to stay in a cache.
+const BLOCK: usize = 2 << 20;
 /// What one logit costs, in simple operations.
 const COST: usize = 8;
 
@@ -21,7 +21,7 @@ pub(super) fn forward(
     wanted: bool,
 ) -> Pass {
     let (device, rows, (classes, inputs)) = (x.device(), x.rows(), weight.shape());
-    let block = (BLOCK / classes.max(1)).clamp(64, 1024).min(rows.max(1));
+    let block = rows_of_blocks(BLOCK / classes.max(1)).min(rows.max(1));
     let mut logits = Tensor::scratch(device, block, classes);
     let mut of_rows = Tensor::scratch(device, rows, 1);
     let mut kept = wanted.then(|| Kept {

@@ -31,44 +31,53 @@ pub(crate) fn column_sums(cpu: &Cpu, a: Mat, out: &mut [f32], update: Update) {
     });
 }
 
-/// `Σ aᵢ·bᵢ`.
+/// `Σ aᵢ·bᵢ`, in four sums that need not wait for each other.
 #[inline(always)]
 pub(crate) fn dot<V: Vector>(a: &[f32], b: &[f32]) -> f32 {
-    a.chunks(LANES)
-        .zip(b.chunks(LANES))
-        .fold(V::lit(0.0), |sum, (a, b)| V::load(a).mul_add(V::load(b), sum))
-        .sum()
+    const WIDE: usize = 4 * LANES;
+    let mut sums = [V::lit(0.0); 4];
+    let (mut a, mut b) = (a.chunks_exact(WIDE), b.chunks_exact(WIDE));
+    for (a, b) in (&mut a).zip(&mut b) {
+        for (i, sum) in sums.iter_mut().enumerate() {
+            *sum = V::load(&a[i * LANES..]).mul_add(V::load(&b[i * LANES..]), *sum);
+        }
+    }
+    let rest = a.remainder().chunks(LANES).zip(b.remainder().chunks(LANES));
+    sums[0] = rest.fold(sums[0], |sum, (a, b)| V::load(a).mul_add(V::load(b), sum));
+    ((sums[0] + sums[1]) + (sums[2] + sums[3])).sum()
 }
 
-/// `out = Σ wᵢ·rowᵢ`, the rows added in order; several vectors of columns at a time stay in registers.
+/// `out = Σ wᵢ·rowᵢ`, the rows added in order. Each row is walked through from its beginning to its end, so that the processor sees
+/// what comes next; four at a time, so that the sums are not fetched and stored for each.
 #[inline(always)]
 pub(crate) fn weighted_rows<'a, V: Vector>(
     out: &mut [f32],
-    terms: &(impl Iterator<Item = (f32, &'a [f32])> + Clone),
+    mut terms: impl Iterator<Item = (f32, &'a [f32])>,
 ) {
-    const WIDE: usize = 4;
-    let mut blocks = out.chunks_exact_mut(WIDE * LANES);
-    let mut start = 0;
-    for out in &mut blocks {
-        let mut sums = [V::lit(0.0); WIDE];
-        for (weight, row) in terms.clone() {
-            let (weight, row) = (V::lit(weight), &row[start..start + WIDE * LANES]);
-            for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = weight.mul_add(V::load(&row[i * LANES..]), *sum);
-            }
+    const NONE: (f32, &[f32]) = (0.0, &[]);
+    out.fill(0.0);
+    loop {
+        let mut four = [NONE; 4];
+        let count = four.iter_mut().zip(&mut terms).map(|(place, term)| *place = term).count();
+        if count < four.len() {
+            four[..count].iter().for_each(|term| add_rows::<V, 1>(out, [*term]));
+            return;
         }
-        for (i, sum) in sums.into_iter().enumerate() {
-            sum.store(&mut out[i * LANES..]);
-        }
-        start += WIDE * LANES;
+        add_rows::<V, 4>(out, four);
     }
-    for out in blocks.into_remainder().chunks_mut(LANES) {
-        let mut sum = V::lit(0.0);
-        for (weight, row) in terms.clone() {
-            sum = V::lit(weight).mul_add(V::load(&row[start..start + out.len()]), sum);
-        }
-        sum.store(out);
-        start += LANES;
+}
+
+/// `out += Σ wᵢ·rowᵢ`
+#[inline(always)]
+fn add_rows<V: Vector, const ROWS: usize>(out: &mut [f32], terms: [(f32, &[f32]); ROWS]) {
+    let rows = terms.map(|(_, row)| &row[..out.len()]);
+    let weights = terms.map(|(weight, _)| V::lit(weight));
+    for start in (0..out.len()).step_by(LANES) {
+        let range = start..(start + LANES).min(out.len());
+        let sum = (weights.iter().zip(rows)).fold(V::load(&out[range.clone()]), |sum, (weight, row)| {
+            weight.mul_add(V::load(&row[range.clone()]), sum)
+        });
+        sum.store(&mut out[range]);
     }
 }
 
