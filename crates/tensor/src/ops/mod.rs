@@ -35,12 +35,17 @@ pub use softmax::softmax;
 /// Every kernel's source under its name, those that are generic with each cell, score and function.
 #[cfg(feature = "cuda")]
 pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
+    use crate::activation::{Identity, Relu, Sigmoid, Tanh};
     use crate::cell::{Gru, Lstm, Simple};
-    use crate::score::{Additive, Dot};
+    use crate::score::{Additive, Dot, Linear};
     let sources = [
         arrange::cuda::SOURCE,
         attention::cuda::source::<Additive>(),
         attention::cuda::source::<Dot>(),
+        attention::cuda::source::<Linear<Sigmoid>>(),
+        attention::cuda::source::<Linear<Tanh>>(),
+        attention::cuda::source::<Linear<Relu>>(),
+        attention::cuda::source::<Linear<Identity>>(),
         cross_entropy::cuda::SOURCE,
         dropout::cuda::SOURCE,
         embedding::cuda::SOURCE,
@@ -48,7 +53,10 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         softmax::cuda::SOURCE,
         sums::cuda::SOURCE,
         time_loop::cuda::ROWS,
-        time_loop::cuda::source::<Simple>(),
+        time_loop::cuda::source::<Simple<Tanh>>(),
+        time_loop::cuda::source::<Simple<Relu>>(),
+        time_loop::cuda::source::<Simple<Sigmoid>>(),
+        time_loop::cuda::source::<Simple<Identity>>(),
         time_loop::cuda::source::<Gru>(),
         time_loop::cuda::source::<Lstm>(),
         crate::cuda::PRODUCT,

@@ -1,10 +1,11 @@
 //! The cases of cells, attention, recurrent layers and decoders.
 
 use super::case::{Case, Expect, Input, random, weight};
+use crate::activation::{Identity, Relu, Sigmoid, Tanh};
 use crate::cell::{Cell, Gru, Lstm, Simple};
 use crate::ops::{LayerWeights, Memory, Scan, ScanState, attend, cell_step, recurrent};
 use crate::rows::{Direction, Rows};
-use crate::score::{Additive, Dot, Score};
+use crate::score::{Additive, Dot, Linear, Score};
 use crate::tape::Var;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,11 +13,19 @@ use std::sync::Arc;
 pub(super) fn cases() -> Vec<Case> {
     let groups = [
         cell_steps::<Simple>("cell_step, simple"),
+        cell_steps::<Simple<Relu>>("cell_step, simple relu"),
+        cell_steps::<Simple<Sigmoid>>("cell_step, simple sigmoid"),
+        cell_steps::<Simple<Identity>>("cell_step, simple identity"),
         cell_steps::<Gru>("cell_step, gru"),
         cell_steps::<Lstm>("cell_step, lstm"),
         attentions::<Additive>("attend, additive"),
         attentions::<Dot>("attend, dot"),
+        attentions::<Linear<Sigmoid>>("attend, linear sigmoid"),
+        attentions::<Linear<Tanh>>("attend, linear tanh"),
+        attentions::<Linear<Relu>>("attend, linear relu"),
         layers::<Simple>("recurrent, simple"),
+        // No relu behind a product: where products round otherwise, its slope jumps.
+        layers::<Simple<Identity>>("recurrent, simple identity"),
         layers::<Gru>("recurrent, gru"),
         layers::<Lstm>("recurrent, lstm"),
         decoders::<Simple, Additive>("simple additive"),
@@ -25,6 +34,7 @@ pub(super) fn cases() -> Vec<Case> {
         decoders::<Gru, Dot>("gru dot"),
         decoders::<Lstm, Additive>("lstm additive"),
         decoders::<Lstm, Dot>("lstm dot"),
+        decoders::<Lstm, Linear<Sigmoid>>("lstm linear sigmoid"),
     ];
     let with_large_products = [
         layers::<Gru>("recurrent, gru"),

@@ -1,9 +1,10 @@
 //! Attention: the scores by hand, and every reader of every source against the reference.
 
 use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, sequence};
+use couplet_tensor::activation::{Relu, Sigmoid, Tanh};
 use couplet_tensor::ops::attention::reference;
 use couplet_tensor::ops::{Memory, attend};
-use couplet_tensor::score::{Additive, Dot, Score};
+use couplet_tensor::score::{Additive, Dot, Linear, Score};
 use couplet_tensor::{Rows, Var};
 use std::sync::Arc;
 
@@ -79,6 +80,13 @@ fn dot_equals_the_reference() {
     equals_reference::<Dot>();
 }
 
+#[test]
+fn linear_equals_the_reference() {
+    equals_reference::<Linear<Sigmoid>>();
+    equals_reference::<Linear<Tanh>>();
+    equals_reference::<Linear<Relu>>();
+}
+
 /// One source of three keys and values, one reader.
 fn three_keys<S: Score>(query: &[f32], keys: &[f32], values: &[f32], vector: Option<&[f32]>) -> Pass {
     let (depth, width) = (query.len(), values.len() / 3);
@@ -133,6 +141,21 @@ fn the_additive_score_by_hand() {
     let pass = three_keys::<Additive>(&[0.5], &[-0.5, 0.0, 0.5], &[1.0, 0.0, -1.0], Some(&[2.0]));
     assert_close("weights", &pass.outputs[1], &[0.123354, 0.310844, 0.565802], HAND);
     assert_close("context", &pass.outputs[0], &[-0.442449], HAND);
+}
+
+#[test]
+fn the_linear_score_by_hand() {
+    // pᵀs = 0.2, and qᵀh_j + r = ln 3 − 0.2, −0.2 and −ln 3 − 0.2: σ(ln 3) = 3/4, σ(0) = 1/2, σ(−ln 3) = 1/4 are the energies.
+    // Exponentials 2.117000, 1.648721, 1.284025 of sum 5.049747; weights 0.419229, 0.326496, 0.254275
+    // c = 0.419229·1 + 0.326496·0 + 0.254275·(−1) = 0.164954
+    let keys = [3.0f32.ln() - 0.2, -0.2, -(3.0f32.ln()) - 0.2];
+    let pass = three_keys::<Linear<Sigmoid>>(&[0.2], &keys, &[1.0, 0.0, -1.0], None);
+    assert_close("weights", &pass.outputs[1], &[0.419229, 0.326496, 0.254275], HAND);
+    assert_close("context", &pass.outputs[0], &[0.164954], HAND);
+    // da_j = v_j + 1 = (2, 1, 0), Σ a_j·da_j = 1.164954; de_j = a_j·(da_j − 1.164954) = (0.350076, −0.053857, −0.296219)
+    // dk_j = de_j·σ'(·) with the slopes 3/16, 1/4, 3/16; dq is their sum
+    assert_close("gradient of the keys", &pass.gradients[1], &[0.065639, -0.013464, -0.055541], HAND);
+    assert_close("gradient of the query", &pass.gradients[0], &[-0.00336604], HAND);
 }
 
 #[test]
