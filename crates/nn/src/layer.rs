@@ -1,9 +1,10 @@
 //! The parameters of single layers.
 
+use crate::cell::Cell;
 use crate::pass::Pass;
-use couplet_tensor::cell::Cell;
-use couplet_tensor::ops::{LayerWeights, embedding, linear};
-use couplet_tensor::{Init, Param, Params, Var};
+use couplet_tensor::ops::{LayerWeights, Recurrent, embedding, linear};
+use couplet_tensor::{Direction, Init, Param, Params, Rows, Var};
+use std::sync::Arc;
 
 /// `x·Wᵀ + b`
 #[derive(Clone, Debug)]
@@ -50,9 +51,22 @@ impl Embedding {
     }
 }
 
+/// How a layer's output is dropped while training.
+#[derive(Clone, Copy, Debug)]
+pub struct Dropout {
+    /// The share of numbers that become zero.
+    pub rate: f32,
+    /// Whether all steps of a sequence drop the same numbers.
+    pub variational: bool,
+}
+
+/// The place of the forget gate among an LSTM's gates.
+const FORGET: usize = 1;
+
 /// A recurrent layer in one direction.
 #[derive(Clone, Debug)]
 pub struct RecurrentLayer {
+    cell: Cell,
     input: Param,
     state: Param,
     bias: Param,
@@ -61,16 +75,31 @@ pub struct RecurrentLayer {
 
 impl RecurrentLayer {
     /// Adds `name.weight_ih_SUFFIX` and so on, named and distributed as PyTorch has them.
-    pub fn new<C: Cell>(params: &mut Params, name: &str, suffix: &str, inputs: usize, hidden: usize) -> Self {
+    pub fn new(
+        params: &mut Params,
+        name: &str,
+        suffix: &str,
+        cell: Cell,
+        inputs: usize,
+        hidden: usize,
+    ) -> Self {
         let init = Init::Uniform(1.0 / (hidden as f32).sqrt());
+        let (gates, apart) = (cell.ops().gates() * hidden, cell.ops().apart() * hidden);
         let mut add =
             |part: &str, rows, columns| params.add(&format!("{name}.{part}_{suffix}"), rows, columns, init);
-        RecurrentLayer {
-            input: add("weight_ih", C::GATES * hidden, inputs),
-            state: add("weight_hh", C::GATES * hidden, hidden),
-            bias: add("bias_ih", 1, C::GATES * hidden),
-            state_bias: (C::APART > 0).then(|| add("bias_hh", 1, C::APART * hidden)),
+        let layer = RecurrentLayer {
+            cell,
+            input: add("weight_ih", gates, inputs),
+            state: add("weight_hh", gates, hidden),
+            bias: add("bias_ih", 1, gates),
+            state_bias: (apart > 0).then(|| add("bias_hh", 1, apart)),
+        };
+        if let Some(forget) = cell.forget_bias {
+            let mut bias = params.tensor(layer.bias).to_vec();
+            bias[FORGET * hidden..(FORGET + 1) * hidden].fill(forget);
+            params.set(layer.bias, &bias);
         }
+        layer
     }
 
     /// The weights as variables.
@@ -81,5 +110,17 @@ impl RecurrentLayer {
             bias: pass.var(self.bias),
             state_bias: self.state_bias.map(|bias| pass.var(bias)),
         }
+    }
+
+    /// Goes over packed sequences, from a state or from zero.
+    pub fn forward(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<Rows>,
+        direction: Direction,
+        start: Option<&[Var]>,
+    ) -> Recurrent {
+        self.cell.ops().sequence(x, rows, direction, &self.weights(pass), start)
     }
 }

@@ -12,7 +12,8 @@ const TARGET_WORDS: usize = 11;
 /// Two layers with odd sizes; the decoder has as many units as the encoder's directions together.
 fn config(bridge: BridgeKind, bidirectional: bool) -> ModelConfig {
     let mut config = ModelConfig { bridge, ..ModelConfig::default() };
-    (config.encoder.hidden, config.encoder.embedding, config.encoder.bidirectional) = (5, 7, bidirectional);
+    (config.encoder.hidden, config.encoder.embedding, config.encoder.bidirectional) =
+        (5.into(), 7, bidirectional);
     (config.decoder.hidden, config.decoder.embedding, config.attention.size) = (10, 6, 9);
     config
 }
@@ -73,7 +74,7 @@ fn steps_equal_the_sequence() {
                 let log_sum = logits.iter().map(|logit| logit.exp()).sum::<f32>().ln();
                 let loss = log_sum - logits[next as usize];
                 assert!((loss - expected[i][step]).abs() < 1e-5, "pair {i}, step {step}");
-                let attention = stepped.weights.to_vec();
+                let attention = stepped.weights.expect("a model with attention").to_vec();
                 assert_eq!(attention.len(), source.len());
                 assert!((attention.iter().sum::<f32>() - 1.0).abs() < 1e-5);
                 (state, token) = (stepped.state, next);
@@ -137,7 +138,7 @@ fn weights_of_another_model_are_refused() {
     let error = read(&larger).unwrap_err();
     assert_eq!(error.to_string(), "tensor \"attention.key.weight\" is [9, 10], the model's is [8, 10]");
     let mut deeper = config(BridgeKind::Dense, true);
-    deeper.encoder.layers = 3;
+    deeper.encoder.layers = Some(3);
     let error = read(&deeper).unwrap_err();
     assert!(matches!(&error, WeightsError::Missing { name } if name == "encoder.weight_ih_l2"), "{error}");
     assert!(matches!(weights::read(&mut build(&larger).0, &bytes[..9]), Err(WeightsError::Damaged(_))));

@@ -21,14 +21,20 @@ impl Fixture {
             |lines: &[&str]| Tokenizer::train(&TokenizerConfig::default(), lines).expect("some words");
         let (source, target) = (tokenizer(&ENGLISH), tokenizer(&CHINESE));
         let mut config = ModelConfig::default();
-        (config.encoder.hidden, config.decoder.hidden) = (12, 24);
+        (config.encoder.hidden, config.decoder.hidden) = (12.into(), 24);
         let mut params = Params::new(&Device::cpu(), 5);
         let model = Seq2Seq::new(&mut params, &config, source.vocabulary_size(), target.vocabulary_size());
         Fixture { model: model.expect("a sound config"), params, source, target }
     }
 
     fn translator(&self) -> Translator<'_> {
-        Translator { model: &self.model, params: &self.params, source: &self.source, target: &self.target }
+        Translator {
+            model: &self.model,
+            params: &self.params,
+            source: &self.source,
+            target: &self.target,
+            head: None,
+        }
     }
 }
 

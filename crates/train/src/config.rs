@@ -326,10 +326,8 @@ mod tests {
     fn an_unknown_key_is_named_with_its_line_and_the_possible_ones() {
         let (message, hint) = error(&format!("{SMALL}[model.encoder]\nlayrs = 2\n"), &[]);
         assert_eq!(message, "c.toml:6: unknown field \"layrs\"");
-        assert_eq!(
-            hint,
-            "one of \"kind\", \"bidirectional\", \"layers\", \"hidden\", \"embedding\", \"dropout\""
-        );
+        assert!(hint.starts_with("one of \"kind\", \"activation\", \"input\", "), "{hint}");
+        assert!(hint.contains("\"layers\""), "{hint}");
     }
 
     #[test]
@@ -342,7 +340,7 @@ mod tests {
     fn any_key_can_be_set() {
         let overrides = ["model.encoder.layers=1", "data.valid=c.tsv", "train.rate=0.5"].map(str::to_owned);
         let config = Config::parse(SMALL, "c.toml", &overrides).unwrap();
-        assert_eq!((config.model.encoder.layers, config.train.rate), (1, 0.5));
+        assert_eq!((config.model.encoder.layers, config.train.rate), (Some(1), 0.5));
         assert_eq!(config.data.valid, Files::Tsv("c.tsv".into()));
         let (message, _) = error(SMALL, &["model.encoder.layers=two"]);
         assert_eq!(message, "--set model.encoder.layers=two: invalid type: string \"two\"");
