@@ -34,6 +34,7 @@ impl Attention {
         Memory {
             keys: self.key.forward(pass, &encoded.states), // [source rows, size]
             values: encoded.states.clone(),                // [source rows, width]
+            heads: 1,
             rows: Arc::clone(&encoded.rows),
             of,
         }
