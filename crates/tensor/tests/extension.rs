@@ -55,6 +55,7 @@ fn a_score_from_outside_by_hand() {
     let memory = Memory {
         keys: constant(2, &[0.0, 2.0f32.ln().sqrt()]),
         values: constant(2, &[1.0, 0.0]),
+        heads: 1,
         rows: Arc::new(Rows::new(&[2])),
         of: [0].into(),
     };
@@ -85,6 +86,7 @@ fn both_in_a_fused_scan() {
         let memory = Memory {
             keys: leaf(source.total(), DEPTH),
             values: leaf(source.total(), WIDTH),
+            heads: 1,
             rows: Arc::clone(&source),
             of: [2, 0, 1].into(),
         };

@@ -67,6 +67,7 @@ impl Attention {
         Memory {
             keys: self.key_scale.map_or_else(|| keys.clone(), |factor| scale(&keys, factor)),
             values: project(&self.value), // [source rows, values' width]
+            heads: self.heads,
             rows: Arc::clone(rows),
             of,
         }

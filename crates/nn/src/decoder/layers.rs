@@ -116,7 +116,7 @@ impl Layers {
             Sight::Blind | Sight::After(_) => None,
             Sight::Fed { query: QueryKind::New, .. } => {
                 let zeros = |columns| Var::constant(Tensor::zeros(top.device(), top.rows(), columns));
-                let steps = memory.rows.steps();
+                let steps = memory.heads * memory.rows.steps();
                 Some(Seen { context: zeros(memory.values.columns()), weights: zeros(steps) })
             }
             Sight::Fed { attention, query: QueryKind::Previous, .. } => {

@@ -168,6 +168,7 @@ impl Model {
         let memory = Memory {
             keys: linear(&states, &on(self.key), None), // [source rows, attention]
             values: states,
+            heads: 1,
             rows: Arc::clone(&batch.source_rows),
             of: Arc::clone(&batch.source_of),
         };

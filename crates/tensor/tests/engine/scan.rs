@@ -22,7 +22,8 @@ struct Case {
     projected: bool,
     inputs: usize,
     hidden: usize,
-    /// Of the keys, where the query is projected; else it is that of the states.
+    heads: usize,
+    /// Of the keys of all heads, where the query is projected; else it is that of the states.
     projection: usize,
     width: usize,
 }
@@ -66,7 +67,8 @@ impl Case {
         let query = if self.projected { vars.next().cloned() } else { None };
         let scan = Scan { layers, query, vector: vars.next().cloned(), kind: PhantomData };
         let start = ScanState { layers: start, context };
-        let memory = Memory { keys, values, rows: Arc::clone(&self.sources), of: Arc::clone(&self.of) };
+        let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
+        let memory = Memory { keys, values, heads: self.heads, rows, of };
         let result = sequence(&scan, &x, &self.targets, &start, &memory);
         vec![result.states, result.contexts, result.weights]
     }
@@ -80,7 +82,7 @@ impl Case {
         let query = if self.projected { numbers.next().expect("W_query") } else { &[][..] };
         let vector = numbers.next().map_or(&[][..], Vec::as_slice);
 
-        let columns = [self.hidden, self.width, self.sources.steps()];
+        let columns = [self.hidden, self.width, self.heads * self.sources.steps()];
         let mut outputs = columns.map(|columns| vec![0.0; self.targets.total() * columns]);
         for place in 0..self.targets.batch() {
             let source = self.of[place] as usize;
@@ -88,6 +90,7 @@ impl Case {
                 layers: layers.clone(),
                 query,
                 vector,
+                heads: self.heads,
                 keys: sequence(&self.sources, keys, self.depth(), source),
                 values: sequence(&self.sources, values, self.width, source),
             };
@@ -98,6 +101,11 @@ impl Case {
             let steps = reference::sequence::<C, S>(&decoder, &x, state, context);
             for (step, (state, context, weights)) in steps.into_iter().enumerate() {
                 let row = self.targets.row(place, step);
+                let of_all = |mut of_head: Vec<f64>| {
+                    of_head.resize(self.sources.steps(), 0.0);
+                    of_head
+                };
+                let weights = weights.into_iter().flat_map(of_all).collect();
                 for ((all, columns), own) in outputs.iter_mut().zip(columns).zip([state, context, weights]) {
                     all[row * columns..][..own.len()].copy_from_slice(&own);
                 }
@@ -117,11 +125,18 @@ fn cases() -> Vec<Case> {
         (&[3, 1, 2, 0], &[2, 5, 0, 4], &[2, 0, 3, 1]),
         (&[2, 3, 2], &[4, 1], &[1, 0, 1]),
     ];
-    // inputs, hidden, depth of the keys, width of the values
-    let sizes = [[1, 1, 1, 1], [7, 9, 8, 7], [9, 8, 7, 33], [8, 33, 9, 8]];
+    // heads, inputs, hidden, columns of the keys, columns of the values
+    let sizes = [
+        [1, 1, 1, 1, 1],
+        [1, 7, 9, 8, 7],
+        [1, 9, 8, 7, 33],
+        [1, 8, 33, 9, 8],
+        [3, 7, 9, 6, 15],
+        [2, 5, 8, 18, 2],
+    ];
     let mut cases = Vec::new();
     for (targets, sources, of) in batches {
-        for [inputs, hidden, projection, width] in sizes {
+        for [heads, inputs, hidden, projection, width] in sizes {
             for (layers, projected) in [(1, false), (1, true), (2, false), (2, true)] {
                 cases.push(Case {
                     targets: Arc::new(Rows::new(targets)),
@@ -131,6 +146,7 @@ fn cases() -> Vec<Case> {
                     projected,
                     inputs,
                     hidden,
+                    heads,
                     projection,
                     width,
                 });
@@ -152,6 +168,7 @@ fn large() -> Case {
         projected: true,
         inputs: 9,
         hidden: 65,
+        heads: 5,
         projection: 40,
         width: 50,
     }
@@ -210,6 +227,7 @@ fn smallest() -> Case {
         projected: false,
         inputs: 1,
         hidden: 1,
+        heads: 1,
         projection: 1,
         width: 1,
     }

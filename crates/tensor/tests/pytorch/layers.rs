@@ -77,8 +77,8 @@ fn check_attention<S: Score>(mut case: Case) {
     let place_of = |source: &u32| rows.order().iter().position(|at| at == source).expect("a place") as u32;
     let of = reads.iter().map(place_of).collect();
     let packed = Packed(rows.clone());
-    let memory =
-        Memory { keys: case.input("keys", &packed), values: case.input("values", &packed), rows, of };
+    let (keys, values) = (case.input("keys", &packed), case.input("values", &packed));
+    let memory = Memory { keys, values, heads: 1, rows, of };
     let (query, vector) = (case.input("query", &Matrix), case.weight_if_any("vector"));
     let [context, weights] = attend::<S>(&query, vector.as_ref(), &memory);
     case.output("context", &context, &Matrix);

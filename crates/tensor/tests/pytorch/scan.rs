@@ -41,7 +41,7 @@ fn check<C: Cell, S: Score>(mut case: Case, way: Way) {
         ["keys", "values"].map(|name| case.input(name, &of_source))
     };
     let of = memory_of(&targets, &sources, |target| reads[target] as usize);
-    let memory = Memory { keys, values, rows: sources, of };
+    let memory = Memory { keys, values, heads: 1, rows: sources, of };
 
     let layer = |case: &mut Case, l: usize| LayerWeights {
         input: case.weight(&format!("weight_ih_l{l}")),

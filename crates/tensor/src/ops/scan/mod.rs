@@ -10,9 +10,9 @@
 //! |---|---|
 //! | `x` | packed target rows × inputs |
 //! | `W_input` of the first layer | gates·hidden × (inputs + width of the values) |
-//! | `W_query` | depth of the keys × hidden, or none |
+//! | `W_query` | columns of the keys × hidden, or none |
 //! | states, contexts | packed target rows × hidden, × width |
-//! | weights | packed target rows × source steps |
+//! | weights | packed target rows × heads·source steps |
 //!
 //! The step takes the context of the step before, computed from the state before: so it is also the order in which the
 //! context is computed first and enters the state, where `c_0` is the context of the first state.
@@ -42,9 +42,9 @@ use std::sync::Arc;
 pub struct Scan<C, S> {
     /// From the bottom to the top.
     pub layers: Vec<LayerWeights>,
-    /// depth × hidden; without it, the state is the query
+    /// heads·depth × hidden; without it, the state is the query
     pub query: Option<Var>,
-    /// 1 × depth, for scores that have a vector
+    /// 1 × heads·depth, for scores that have a vector
     pub vector: Option<Var>,
     /// Which cell and which score.
     pub kind: PhantomData<(C, S)>,
@@ -179,7 +179,7 @@ impl<C: Cell, S: Score> Scan<C, S> {
         Scanned {
             states: join(&states, self.hidden()),
             contexts: join(&contexts, memory.values.columns()),
-            weights: join(&weights, memory.rows.steps()),
+            weights: join(&weights, memory.weight_columns()),
         }
     }
 

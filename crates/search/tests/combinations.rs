@@ -1,0 +1,225 @@
+//! Any reader with any context or score and any writer: it learns, writes the same step by step and at once, alone and among
+//! others, greedily and with a beam of one, and is the same when it comes back from a file.
+
+use couplet_data::{END, START};
+use couplet_nn::{Batch, ModelConfig, Packed, Pass, Seq2Seq, Training, weights};
+use couplet_search::{Hypothesis, Network, SearchConfig, search};
+use couplet_tensor::optimiser::Adam;
+use couplet_tensor::{Device, Isa, Params, Tape};
+
+/// As many as a reader's state has numbers, so that a bag of one-hot vectors fits scores without a projection too.
+const SOURCE_WORDS: usize = 12;
+const TARGET_WORDS: usize = 9;
+
+/// Readers whose states have 12 numbers.
+const READERS: [&str; 9] = [
+    "kind = 'rnn', hidden = 6, layers = 1",
+    "kind = 'rnn', activation = 'relu', hidden = 12, layers = 1, bidirectional = false, reverse = true",
+    "kind = 'rnn', activation = 'none', hidden = [5, 6]",
+    "kind = 'gru', hidden = [7, 12, 12], bidirectional = false, residual_from = 3, variational = true",
+    "kind = 'gru', hidden = 6, layers = 1, input = 'one-hot'",
+    "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, forget_bias = 1.0",
+    "kind = 'lstm', hidden = 12, layers = 1, bidirectional = false, reverse = true",
+    "kind = 'bag'",
+    "kind = 'bag', input = 'one-hot'",
+];
+
+/// What a writer is told of the source, and how it looks at it.
+const SIGHTS: [&str; 19] = [
+    "context.kind = 'last'\nattention.score = 'none'",
+    "context = { kind = 'last', to = 'steps' }\nattention.score = 'none'",
+    "context = { kind = 'last', to = 'both', projection = 5 }\nattention.score = 'none'\ndecoder.readout = 'joined-word'",
+    "context = { kind = 'last', to = 'start' }\nattention.score = 'none'",
+    "context = { kind = 'last', to = 'both' }\nattention.score = 'none'\ndecoder.readout = 'joined'",
+    "context = { kind = 'last', to = 'steps', projection = 4 }\nattention.score = 'none'",
+    "context.kind = 'none'\nattention = { score = 'additive', size = 6 }",
+    "context.kind = 'last'\nattention = { score = 'additive', size = 6, heads = 2, query = 'previous' }",
+    "context.kind = 'last'\nattention = { score = 'dot' }",
+    "context.kind = 'none'\nattention = { score = 'dot', feed = false, heads = 3 }\ndecoder.readout = 'joined-word'",
+    "context.kind = 'last'\nattention = { score = 'scaled-dot', query = 'previous' }\ndecoder.readout = 'state'",
+    "context = { kind = 'last', to = 'both' }\nattention = { score = 'general' }",
+    "context.kind = 'none'\nattention = { score = 'general', scaled = true, heads = 2, feed = false }",
+    "context.kind = 'last'\nattention = { score = 'concat', size = 5 }",
+    "context.kind = 'none'\nattention = { score = 'linear', activation = 'relu' }",
+    "context.kind = 'last'\nattention = { score = 'linear', activation = 'sigmoid', heads = 2, query = 'previous' }",
+    "context.kind = 'none'\nattention = { score = 'query-key', size = 7 }\ndecoder.readout = 'joined-word'",
+    "context.kind = 'last'\nattention = { score = 'query-key', size = 6, values = true, scaled = true, heads = 2 }",
+    "context.kind = 'last'\nattention = { score = 'additive', size = 6 }",
+];
+
+/// Writers whose states have 12 numbers.
+const WRITERS: [&str; 4] = [
+    "kind = 'rnn', layers = 1, embedding = 12, tied = 'output'",
+    "kind = 'rnn', activation = 'relu', layers = 1, embedding = 5",
+    "kind = 'gru', layers = 2, embedding = 5, variational = true",
+    "kind = 'lstm', layers = 2, embedding = 7, forget_bias = 1.0",
+];
+
+const SOURCES: [&[u32]; 3] = [&[4, 5], &[6, 7, 8, 9, 10], &[11]];
+const TARGETS: [&[u32]; 3] = [&[4, 5, 6, 7], &[8], &[7, 6]];
+
+/// A reader, a sight and a writer as a config; none where they are refused.
+fn config(reader: &str, sight: &str, writer: &str) -> Option<ModelConfig> {
+    let (own, of_decoder) = sight.split_once("\ndecoder.").unwrap_or((sight, ""));
+    let writer = if of_decoder.is_empty() { writer.to_owned() } else { format!("{writer}, {of_decoder}") };
+    let text = format!("{own}\nencoder = {{ embedding = 12, {reader} }}\ndecoder = {{ hidden = 12, {writer} }}");
+    let config: ModelConfig = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    match config.check() {
+        Ok(()) => Some(config),
+        Err(error) => {
+            let last_of_bag = reader.contains("bag") && sight.contains("'last'");
+            assert!(last_of_bag, "{text}: {error}");
+            None
+        }
+    }
+}
+
+/// All models of a reader: with each sight and each writer.
+fn models_of(reader: &str) -> impl Iterator<Item = Model> {
+    let pairs = SIGHTS.into_iter().flat_map(|sight| WRITERS.into_iter().map(move |writer| (sight, writer)));
+    pairs.filter_map(move |(sight, writer)| {
+        let config = config(reader, sight, writer)?;
+        Some(Model::new(format!("{reader} | {sight} | {writer}"), config, 3))
+    })
+}
+
+struct Model {
+    name: String,
+    config: ModelConfig,
+    params: Params,
+    model: Seq2Seq,
+}
+
+impl Model {
+    fn new(name: String, config: ModelConfig, seed: u64) -> Model {
+        let mut params = Params::new(&Device::cpu_with(1, Isa::detect()), seed);
+        let model = Seq2Seq::new(&mut params, &config, SOURCE_WORDS, TARGET_WORDS);
+        Model { model: model.unwrap_or_else(|error| panic!("{name}: {error}")), name, config, params }
+    }
+
+    /// The loss of each pair's tokens, in the pairs' order.
+    fn losses(&self, batch: &Batch) -> Vec<Vec<f32>> {
+        let of_rows = self.model.loss(&Pass::inference(&self.params), batch, 0.0).of_rows.to_vec();
+        let mut of_pairs = vec![Vec::new(); batch.input.rows.batch()];
+        for (row, (place, _)) in batch.input.rows.places().enumerate() {
+            of_pairs[batch.input.rows.order()[place] as usize].push(of_rows[row]);
+        }
+        of_pairs
+    }
+
+    /// The probability that a step gives each token, and where the model stands then.
+    fn step(&self, token: u32, state: &couplet_nn::DecoderState) -> (Vec<f32>, couplet_nn::DecoderState) {
+        let stepped = self.model.step(&Pass::inference(&self.params), &[token], state);
+        let logits = stepped.logits.value().to_vec();
+        let sum: f32 = logits.iter().map(|logit| logit.exp()).sum();
+        (logits.iter().map(|logit| logit.exp() / sum).collect(), stepped.state)
+    }
+
+    fn start(&self, source: &[u32]) -> couplet_nn::DecoderState {
+        let pass = Pass::inference(&self.params);
+        let encoded = self.model.encode(&pass, &Packed::new(&[source], &[0]));
+        self.model.start(&pass, &encoded, [0].into())
+    }
+
+    fn train(&mut self, updates: u32) -> (f32, f32) {
+        let (batch, mut adam, mut losses) = (batch(), Adam::clipped(1.0), Vec::new());
+        for update in 0..updates {
+            let tape = Tape::new();
+            let pass = Pass::training(&self.params, Training { tape: &tape, seed: 1, update });
+            let loss = self.model.loss(&pass, &batch, 0.0).mean;
+            tape.backward(&loss, &mut self.params);
+            adam.step(&mut self.params, 0.03);
+            losses.push(loss.value().item());
+        }
+        (losses[0], self.model.loss(&Pass::inference(&self.params), &batch, 0.0).mean.value().item())
+    }
+
+    fn search(&self, beam: usize) -> Vec<Vec<Hypothesis>> {
+        let config = SearchConfig { beam, max_length: 6, max_length_ratio: 0.0, ..SearchConfig::default() };
+        search(&Network { model: &self.model, params: &self.params, head: None }, &SOURCES, &config)
+    }
+}
+
+fn batch() -> Batch {
+    let pairs: Vec<(&[u32], &[u32])> = SOURCES.into_iter().zip(TARGETS).collect();
+    Batch::new(&pairs, &[0, 1, 2], START, END)
+}
+
+fn a_pair_has_the_same_loss_alone_and_in_a_batch(model: &Model) {
+    let together = model.losses(&batch());
+    for (i, pair) in SOURCES.into_iter().zip(TARGETS).enumerate() {
+        let alone = model.losses(&Batch::new(&[pair], &[i as u32], START, END));
+        assert_eq!(together[i], alone[0], "{}: pair {i}", model.name);
+    }
+}
+
+fn steps_equal_the_sequence(model: &Model) {
+    let expected = model.losses(&batch());
+    for (i, (source, target)) in SOURCES.into_iter().zip(TARGETS).enumerate() {
+        let (mut state, mut token) = (model.start(source), START);
+        for (step, &next) in target.iter().chain([&END]).enumerate() {
+            let (probabilities, after) = model.step(token, &state);
+            let loss = -probabilities[next as usize].ln();
+            assert!((loss - expected[i][step]).abs() < 1e-4, "{}: pair {i}, step {step}", model.name);
+            (state, token) = (after, next);
+        }
+    }
+}
+
+fn a_beam_of_one_is_greedy(model: &Model) {
+    for (source, found) in SOURCES.into_iter().zip(model.search(1)) {
+        let (mut state, mut token, mut greedy) = (model.start(source), START, Vec::new());
+        while greedy.len() < 6 {
+            let (probabilities, after) = model.step(token, &state);
+            let best = (0..TARGET_WORDS).max_by(|&a, &b| probabilities[a].total_cmp(&probabilities[b]));
+            (state, token) = (after, best.expect("some tokens") as u32);
+            if token == END {
+                break;
+            }
+            greedy.push(token);
+        }
+        assert_eq!(found[0].tokens, greedy, "{}", model.name);
+    }
+}
+
+fn a_file_brings_the_same_model_back(model: &Model) {
+    let bytes = weights::to_bytes(&model.params).unwrap();
+    let text = toml::to_string(&model.config).unwrap();
+    let mut other = Model::new(model.name.clone(), toml::from_str(&text).unwrap(), 99);
+    weights::read(&mut other.params, &bytes).unwrap();
+    assert_eq!(other.search(3), model.search(3), "{}", model.name);
+}
+
+fn check(reader: &str) {
+    let mut models = 0;
+    for mut model in models_of(reader) {
+        a_pair_has_the_same_loss_alone_and_in_a_batch(&model);
+        steps_equal_the_sequence(&model);
+        let (before, after) = model.train(10);
+        assert!(after < 0.95 * before, "{}: {before} became {after}", model.name);
+        a_beam_of_one_is_greedy(&model);
+        a_file_brings_the_same_model_back(&model);
+        models += 1;
+    }
+    assert!(models >= WRITERS.len() * (SIGHTS.len() - 4), "{models} models of {reader}");
+}
+
+#[test]
+fn simple_readers() {
+    READERS[..3].iter().for_each(|reader| check(reader));
+}
+
+#[test]
+fn gated_readers() {
+    READERS[3..5].iter().for_each(|reader| check(reader));
+}
+
+#[test]
+fn long_short_term_readers() {
+    READERS[5..7].iter().for_each(|reader| check(reader));
+}
+
+#[test]
+fn bags() {
+    READERS[7..].iter().for_each(|reader| check(reader));
+}
