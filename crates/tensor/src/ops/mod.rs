@@ -13,13 +13,16 @@ pub mod embedding;
 pub mod layer_norm;
 pub mod linear;
 pub mod pointwise;
+pub mod pool;
 pub mod recurrent;
 pub mod scan;
 pub mod softmax;
 pub(crate) mod sums;
 mod time_loop;
 
-pub use arrange::{concat_columns, concat_rows, gather_rows, row_block};
+pub use arrange::{
+    concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block, steps_before,
+};
 pub use attention::{Memory, attend};
 pub use cell_step::cell_step;
 pub use cross_entropy::{CrossEntropy, cross_entropy};
@@ -28,6 +31,7 @@ pub use embedding::embedding;
 pub use layer_norm::layer_norm;
 pub use linear::linear;
 pub use pointwise::{add, multiply_elements, relu, scale, sigmoid, tanh};
+pub use pool::{Pooling, pool};
 pub use recurrent::{LayerWeights, Recurrent, recurrent};
 pub use scan::{Scan, ScanState, Scanned};
 pub use softmax::softmax;
@@ -50,6 +54,7 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         dropout::cuda::SOURCE,
         embedding::cuda::SOURCE,
         layer_norm::cuda::SOURCE,
+        pool::cuda::SOURCE,
         softmax::cuda::SOURCE,
         sums::cuda::SOURCE,
         time_loop::cuda::ROWS,

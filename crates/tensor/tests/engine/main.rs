@@ -11,6 +11,7 @@ mod layer_norm;
 mod linear;
 mod optimiser;
 mod pointwise;
+mod pool;
 mod product;
 mod recurrent;
 mod scan;
