@@ -4,13 +4,15 @@ use crate::config::{ContextConfig, ContextKind, Reach};
 use crate::encoder::Encoded;
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::tanh;
+use couplet_tensor::ops::{Pooling, pool, tanh};
 use couplet_tensor::{Params, Var};
 
 /// The states of each source as one vector: batch × width. `None` makes none of them.
 pub fn pooled(kind: ContextKind, encoded: &Encoded) -> Option<Var> {
     match kind {
         ContextKind::Last => encoded.last.last().map(|top| top[0].clone()),
+        ContextKind::Mean => Some(pool(&encoded.states, &encoded.rows, Pooling::Mean)),
+        ContextKind::Max => Some(pool(&encoded.states, &encoded.rows, Pooling::Max)),
         ContextKind::None => None,
     }
 }

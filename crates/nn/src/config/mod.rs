@@ -107,6 +107,10 @@ pub enum ContextKind {
     /// The state in which the reader ended, `h_m`; of two readers, each one's own.
     #[default]
     Last,
+    /// The mean of all states.
+    Mean,
+    /// The largest of all states, number by number.
+    Max,
     /// Nothing.
     None,
 }

@@ -5,7 +5,7 @@ use crate::cell::Cell;
 use crate::config::{AttentionConfig, QueryKind};
 use crate::layer::RecurrentLayer;
 use crate::pass::Pass;
-use couplet_tensor::ops::{Memory, ScanState, concat_rows, gather_rows};
+use couplet_tensor::ops::{Memory, ScanState, gather_rows, steps_before};
 use couplet_tensor::{Direction, Rows, Tensor, Var};
 use std::sync::Arc;
 
@@ -82,14 +82,9 @@ impl Seen {
 
     /// What entered each step: what was seen in the step before it, and `first` in the first one.
     fn one_step_later(&self, first: &Seen, rows: &Rows) -> Seen {
-        let before = |(place, step): (usize, usize)| {
-            let row = if step == 0 { place } else { rows.batch() + rows.row(place, step - 1) };
-            row as u32
-        };
-        let index: Vec<u32> = rows.places().map(before).collect();
         Seen {
-            context: gather_rows(&concat_rows(&[&first.context, &self.context]), &index),
-            weights: gather_rows(&concat_rows(&[&first.weights, &self.weights]), &index),
+            context: steps_before(&self.context, rows, &first.context),
+            weights: steps_before(&self.weights, rows, &first.weights),
         }
     }
 }

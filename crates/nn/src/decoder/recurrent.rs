@@ -6,7 +6,7 @@ use crate::config::{ModelConfig, Tied};
 use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::tokens::Packed;
-use couplet_tensor::ops::{Memory, concat_columns, gather_rows, linear};
+use couplet_tensor::ops::{Memory, concat_columns, linear, repeat_over_steps};
 use couplet_tensor::{Init, Params, Tensor, Var};
 
 /// The numbers under which the decoder's layers drop.
@@ -110,8 +110,7 @@ impl Decoder for RecurrentDecoder {
 
     fn sequence(&self, pass: &Pass, target: &Packed, state: &DecoderState) -> Sequence {
         let rows = &target.rows;
-        let place_of_row: Vec<u32> = rows.places().map(|(place, _)| place as u32).collect();
-        let told = state.told.as_ref().map(|told| gather_rows(told, &place_of_row)); // [target rows, context]
+        let told = state.told.as_ref().map(|told| repeat_over_steps(told, rows)); // [target rows, context]
         let word = self.embedding.forward(pass, &target.tokens);
         let word = pass.dropout(word, rows, self.dropout, DROPOUT); // [target rows, embedding]
         let written = self.layers.sequence(pass, &input(&word, told.as_ref()), rows, &state.layers);
