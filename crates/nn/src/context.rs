@@ -60,3 +60,51 @@ impl Context {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, set, two_sources};
+    use couplet_tensor::Device;
+
+    /// Of (1, 2) (3, −4) (5, −1): the last is (5, −1), the mean (9/3, −3/3) = (3, −1), the largest (5, 2). A single state is
+    /// all three.
+    #[test]
+    fn contexts_by_hand() {
+        let contexts: [(ContextKind, [f32; 2]); 3] = [
+            (ContextKind::Last, [5.0, -1.0]),
+            (ContextKind::Mean, [3.0, -1.0]),
+            (ContextKind::Max, [5.0, 2.0]),
+        ];
+        for (kind, [first, second]) in contexts {
+            let context = pooled(kind, &two_sources()).expect("a context");
+            assert_near(&context.value().to_vec(), &[first, second, 7.0, 8.0]);
+        }
+        assert!(pooled(ContextKind::None, &two_sources()).is_none());
+    }
+
+    /// tanh(0.1·3 + 0.2·(−1) + 0.1) = tanh(0.2) = 0.19738 of the mean, and tanh(0.1·7 + 0.2·8 + 0.1) = tanh(2.4) = 0.98367.
+    #[test]
+    fn a_projection_by_hand() {
+        let config = ContextConfig { kind: ContextKind::Mean, projection: Some(1), to: Reach::Both };
+        let mut params = Params::new(&Device::cpu(), 1);
+        let context = Context::new(&mut params, &config, 2);
+        set(&mut params, &[("context.projection.weight", &[0.1, 0.2]), ("context.projection.bias", &[0.1])]);
+        let told = context.forward(&Pass::inference(&params), &two_sources());
+        let expected = [0.19738, 0.98367];
+        assert_near(&told.each_step.expect("it enters every step").value().to_vec(), &expected);
+        assert_near(&told.first[0][0].value().to_vec(), &expected);
+    }
+
+    #[test]
+    fn a_context_goes_where_it_is_sent() {
+        let params = Params::new(&Device::cpu(), 1);
+        for (to, first, each_step) in
+            [(Reach::Start, 1, false), (Reach::Steps, 0, true), (Reach::Both, 1, true)]
+        {
+            let context = Context { kind: ContextKind::Last, projection: None, to };
+            let told = context.forward(&Pass::inference(&params), &two_sources());
+            assert_eq!((told.first.len(), told.each_step.is_some()), (first, each_step), "{to:?}");
+        }
+    }
+}

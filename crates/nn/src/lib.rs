@@ -37,6 +37,8 @@ pub mod encoder;
 pub mod layer;
 mod pass;
 mod seq2seq;
+#[cfg(test)]
+mod testing;
 mod tokens;
 pub mod weights;
 

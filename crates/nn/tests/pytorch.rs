@@ -7,12 +7,18 @@ use std::collections::BTreeMap;
 
 /// The config of each case of `fixtures/pytorch/models.py`.
 const CASES: [(&str, &str); 20] = [
-    ("rnn_last_state", "bridge = 'copy'\nencoder = { kind = 'rnn', bidirectional = false }\nattention.score = 'none'\ndecoder = { kind = 'rnn' }"),
+    (
+        "rnn_last_state",
+        "bridge = 'copy'\nencoder = { kind = 'rnn', bidirectional = false }\nattention.score = 'none'\ndecoder = { kind = 'rnn' }",
+    ),
     (
         "rnn_backwards",
         "encoder = { kind = 'rnn', bidirectional = false, reverse = true }\nattention.score = 'none'\ndecoder = { kind = 'rnn', activation = 'relu' }",
     ),
-    ("lstm_to_gru", "encoder = { kind = 'lstm', bidirectional = false, layers = 2 }\nattention.score = 'none'\ndecoder = { kind = 'gru', layers = 2 }"),
+    (
+        "lstm_to_gru",
+        "encoder = { kind = 'lstm', bidirectional = false, layers = 2 }\nattention.score = 'none'\ndecoder = { kind = 'gru', layers = 2 }",
+    ),
     (
         "gru_context_at_every_step",
         "encoder = { kind = 'gru', layers = 2 }\ncontext.to = 'both'\nattention.score = 'none'\n\
@@ -35,7 +41,10 @@ const CASES: [(&str, &str); 20] = [
     ("lstm_concat", "encoder = {}\nattention = { score = 'concat', size = 4 }\ndecoder = {}"),
     ("lstm_linear", "encoder = {}\nattention = { score = 'linear', activation = 'sigmoid' }\ndecoder = {}"),
     ("lstm_query_key", "encoder = {}\nattention = { score = 'query-key', size = 4 }\ndecoder = {}"),
-    ("lstm_values", "encoder = {}\nattention = { score = 'query-key', size = 4, values = true }\ndecoder = {}"),
+    (
+        "lstm_values",
+        "encoder = {}\nattention = { score = 'query-key', size = 4, values = true }\ndecoder = {}",
+    ),
     (
         "gru_previous",
         "encoder = { kind = 'gru' }\nattention = { size = 4, query = 'previous' }\n\
@@ -55,7 +64,10 @@ const CASES: [(&str, &str); 20] = [
         "lstm_heads",
         "encoder = {}\nattention = { score = 'query-key', size = 4, values = true, heads = 2 }\ndecoder = {}",
     ),
-    ("lstm_additive_heads", "encoder = {}\nattention = { size = 4, heads = 2, query = 'previous' }\ndecoder = {}"),
+    (
+        "lstm_additive_heads",
+        "encoder = {}\nattention = { size = 4, heads = 2, query = 'previous' }\ndecoder = {}",
+    ),
     (
         "rnn_linear_heads",
         "encoder = { kind = 'rnn' }\ncontext.to = 'both'\nattention = { score = 'linear', heads = 3, feed = false }\n\
@@ -83,8 +95,8 @@ type Arrays = BTreeMap<String, Vec<f32>>;
 fn fixture() -> Arrays {
     let path = format!("{}/../../fixtures/pytorch/models.safetensors", env!("CARGO_MANIFEST_DIR"));
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let file = SafeTensors::deserialize(&bytes).unwrap();
-    let number = |four: &[u8]| f32::from_le_bytes(four.try_into().unwrap());
+    let file = SafeTensors::deserialize(&bytes).expect("a whole file");
+    let number = |four: &[u8]| f32::from_le_bytes(four.try_into().expect("chunks of four"));
     let read = |(name, view): (String, safetensors::tensor::TensorView)| {
         (name, view.data().chunks_exact(4).map(number).collect())
     };
@@ -102,9 +114,12 @@ fn models_are_those_of_pytorch() {
     let fixture = fixture();
     for (name, text) in CASES {
         let mut params = Params::new(&Device::cpu(), 1);
-        let model = Seq2Seq::new(&mut params, &config(text), 9, 8).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let model =
+            Seq2Seq::new(&mut params, &config(text), 9, 8).unwrap_or_else(|error| panic!("{name}: {error}"));
         let given = |folder: &str, key: &str| {
-            fixture.get(&format!("{name}/{folder}/{key}")).unwrap_or_else(|| panic!("{name}: no {folder}/{key}"))
+            fixture
+                .get(&format!("{name}/{folder}/{key}"))
+                .unwrap_or_else(|| panic!("{name}: no {folder}/{key}"))
         };
         let count = fixture.keys().filter(|key| key.starts_with(&format!("{name}/in/"))).count();
         assert_eq!(count, params.iter().count(), "weights of {name}");

@@ -362,7 +362,10 @@ mod tests {
     #[test]
     fn tied_sources_need_a_joint_vocabulary() {
         let tied = ["model.decoder.tied=all", "model.decoder.hidden=256"];
-        assert_eq!(error(SMALL, &tied).0, "c.toml: model.decoder.tied = \"all\" without data.joint_vocabulary");
+        assert_eq!(
+            error(SMALL, &tied).0,
+            "c.toml: model.decoder.tied = \"all\" without data.joint_vocabulary"
+        );
         let joint = "data.joint_vocabulary=true";
         let both = [tied[0], tied[1], joint].map(str::to_owned);
         assert!(Config::parse(SMALL, "c.toml", &both).is_ok());

@@ -91,11 +91,12 @@ fn a_model_that_cannot_be() {
     let hint = "use bridge = \"dense\", or give both sides the same layers and sizes (both directions of the encoder count)";
     train(folder.path(), &["--set", "model.bridge=copy", "--set", "model.decoder.hidden=8"])
         .failed(2, error, hint);
-    train(folder.path(), &["--set", "model.attention.score=none", "--set", "model.context.kind=none"]).failed(
-        2,
-        "project/config.toml: model.attention.score = \"none\" with model.context.kind = \"none\"",
-        "the decoder would know nothing of the source; choose a score or a context",
-    );
+    train(folder.path(), &["--set", "model.attention.score=none", "--set", "model.context.kind=none"])
+        .failed(
+            2,
+            "project/config.toml: model.attention.score = \"none\" with model.context.kind = \"none\"",
+            "the decoder would know nothing of the source; choose a score or a context",
+        );
     train(folder.path(), &["--set", "model.attention.score=baudanau"]).failed(
         2,
         "--set model.attention.score=baudanau: unknown variant \"baudanau\"",

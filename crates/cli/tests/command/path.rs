@@ -135,7 +135,10 @@ fn what_a_model_can_show() {
 
     train("two", &["model.attention.heads=2"]);
     let attend = |head: &str| {
-        couplet(folder.path(), &["attend", "--model", "two", "Tom sees Jerry", "--target", "狗", "--head", head])
+        couplet(
+            folder.path(),
+            &["attend", "--model", "two", "Tom sees Jerry", "--target", "狗", "--head", head],
+        )
     };
     assert!(attend("2").ok().starts_with("狗\n"));
     attend("3").failed(

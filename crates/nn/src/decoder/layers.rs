@@ -199,3 +199,69 @@ impl Layers {
 fn one_step(batch: usize) -> Arc<Rows> {
     Arc::new(Rows::new(&vec![1; batch]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::CellKind;
+    use crate::config::DecoderConfig;
+    use crate::testing::{assert_near, matrix, set};
+    use couplet_tensor::{Device, Params};
+
+    /// One simple cell of one unit whose weights are all 1, which starts at 0.5, reads 0.1 and −0.2, and looks at the states 1 and
+    /// −1 by the inner product. The energies of a state s are s and −s, so its weights are σ(2s) and σ(−2s), and its context is
+    /// their difference, tanh(s).
+    fn written(config: &str) -> [Vec<f32>; 2] {
+        let config: AttentionConfig = toml::from_str(config).unwrap();
+        let mut params = Params::new(&Device::cpu(), 1);
+        let cell = DecoderConfig { kind: CellKind::Rnn, ..DecoderConfig::default() }.cell();
+        let inputs = if config.feed { 2 } else { 1 };
+        let layer = RecurrentLayer::new(&mut params, "decoder", "l0", cell, inputs, 1);
+        set(&mut params, &[("decoder.weight_ih_l0", &[1.0; 2][..inputs]), ("decoder.weight_hh_l0", &[1.0])]);
+        set(&mut params, &[("decoder.bias_ih_l0", &[0.0])]);
+        let attention = Attention::new(&mut params, &config, 1, 1).expect("a score");
+        let pass = Pass::inference(&params);
+        let memory =
+            attention.memory(&pass, &matrix(&[&[1.0], &[-1.0]]), &Rows::new(&[2]).into(), [0].into());
+        let layers = Layers { layers: vec![layer], sight: Sight::new(Some(attention), &config, cell) };
+        let start = layers.start(&pass, vec![vec![matrix(&[&[0.5]])]], Some(memory));
+        let rows = Rows::new(&[2]).into();
+        let written = layers.sequence(&pass, &matrix(&[&[0.1], &[-0.2]]), &rows, &start);
+        let seen = written.seen.expect("it looks");
+
+        let (first, state) = layers.step(&pass, &matrix(&[&[0.1]]), &start);
+        let (second, _) = layers.step(&pass, &matrix(&[&[-0.2]]), &state);
+        for (of_step, row) in [first, second].into_iter().zip(0..) {
+            assert_near(&of_step.states.value().to_vec(), &written.states.value().to_vec()[row..=row]);
+            let context = of_step.seen.expect("it looks").context;
+            assert_near(&context.value().to_vec(), &seen.context.value().to_vec()[row..=row]);
+        }
+        [written.states.value().to_vec(), seen.context.value().to_vec()]
+    }
+
+    /// s_1 = tanh(0.1 + 0.5 + 0) = 0.53705, c_1 = tanh(s_1) = 0.49075; s_2 = tanh(−0.2 + s_1 + c_1) = tanh(0.82780) = 0.67929,
+    /// c_2 = 0.59106.
+    #[test]
+    fn the_new_state_asks() {
+        let [states, contexts] = written("score = 'dot'");
+        assert_near(&states, &[0.53705, 0.67929]);
+        assert_near(&contexts, &[0.49075, 0.59106]);
+    }
+
+    /// c_1 = tanh(0.5) = 0.46212, s_1 = tanh(0.1 + 0.5 + c_1) = tanh(1.06212) = 0.78647; c_2 = tanh(s_1) = 0.65641,
+    /// s_2 = tanh(−0.2 + s_1 + c_2) = tanh(1.24288) = 0.84627.
+    #[test]
+    fn the_previous_state_asks() {
+        let [states, contexts] = written("score = 'dot'\nquery = 'previous'");
+        assert_near(&states, &[0.78647, 0.84627]);
+        assert_near(&contexts, &[0.46212, 0.65641]);
+    }
+
+    /// s_1 = tanh(0.6) = 0.53705, s_2 = tanh(−0.2 + s_1) = tanh(0.33705) = 0.32484; their contexts are 0.49075 and 0.31388.
+    #[test]
+    fn what_is_seen_is_not_fed() {
+        let [states, contexts] = written("score = 'dot'\nfeed = false");
+        assert_near(&states, &[0.53705, 0.32484]);
+        assert_near(&contexts, &[0.49075, 0.31388]);
+    }
+}
