@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::pass::Pass;
-use couplet_tensor::ops::{LayerWeights, Recurrent, embedding, linear};
+use couplet_tensor::ops::{GateNorm, LayerWeights, Norm, Recurrent, embedding, linear};
 use couplet_tensor::{Direction, Init, Param, Params, Rows, Var};
 use std::sync::Arc;
 
@@ -60,6 +60,10 @@ pub struct Dropout {
     pub variational: bool,
 }
 
+fn norm(pass: &Pass, [gain, bias]: NormParams) -> Norm {
+    Norm { gain: pass.var(gain), bias: pass.var(bias) }
+}
+
 /// The place of the forget gate among an LSTM's gates.
 const FORGET: usize = 1;
 
@@ -71,10 +75,15 @@ pub struct RecurrentLayer {
     state: Param,
     bias: Param,
     state_bias: Option<Param>,
+    norm: Option<[NormParams; 2]>,
 }
 
+/// The parameters of a norm: gain and bias, each 1 × gates·hidden.
+type NormParams = [Param; 2];
+
 impl RecurrentLayer {
-    /// Adds `name.weight_ih_SUFFIX` and so on, named and distributed as PyTorch has them.
+    /// Adds `name.weight_ih_SUFFIX` and so on, named and distributed as PyTorch has them; for a cell with normalised gates also
+    /// `name.norm_weight_ih_SUFFIX` and so on.
     pub fn new(
         params: &mut Params,
         name: &str,
@@ -85,15 +94,23 @@ impl RecurrentLayer {
     ) -> Self {
         let init = Init::Uniform(1.0 / (hidden as f32).sqrt());
         let (gates, apart) = (cell.ops().gates() * hidden, cell.ops().apart() * hidden);
-        let mut add =
-            |part: &str, rows, columns| params.add(&format!("{name}.{part}_{suffix}"), rows, columns, init);
-        let layer = RecurrentLayer {
-            cell,
-            input: add("weight_ih", gates, inputs),
-            state: add("weight_hh", gates, hidden),
-            bias: add("bias_ih", 1, gates),
-            state_bias: (apart > 0).then(|| add("bias_hh", 1, apart)),
+        let mut add = |part: &str, rows, columns, init| {
+            params.add(&format!("{name}.{part}_{suffix}"), rows, columns, init)
         };
+        let mut layer = RecurrentLayer {
+            cell,
+            input: add("weight_ih", gates, inputs, init),
+            state: add("weight_hh", gates, hidden, init),
+            bias: add("bias_ih", 1, gates, init),
+            state_bias: (apart > 0).then(|| add("bias_hh", 1, apart, init)),
+            norm: None,
+        };
+        if cell.layer_norm {
+            let mut add = |part: &str, number| add(part, 1, gates, Init::Constant(number));
+            layer.norm = Some(["ih", "hh"].map(|share| {
+                [add(&format!("norm_weight_{share}"), 1.0), add(&format!("norm_bias_{share}"), 0.0)]
+            }));
+        }
         if let Some(forget) = cell.forget_bias {
             let mut bias = params.tensor(layer.bias).to_vec();
             bias[FORGET * hidden..(FORGET + 1) * hidden].fill(forget);
@@ -109,6 +126,9 @@ impl RecurrentLayer {
             state: pass.var(self.state),
             bias: pass.var(self.bias),
             state_bias: self.state_bias.map(|bias| pass.var(bias)),
+            norm: self
+                .norm
+                .map(|[input, state]| GateNorm { input: norm(pass, input), state: norm(pass, state) }),
         }
     }
 

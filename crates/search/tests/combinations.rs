@@ -15,11 +15,11 @@ const TARGET_WORDS: usize = 9;
 const READERS: [&str; 9] = [
     "kind = 'rnn', hidden = 6, layers = 1",
     "kind = 'rnn', activation = 'relu', hidden = 12, layers = 1, bidirectional = false, reverse = true",
-    "kind = 'rnn', activation = 'none', hidden = [5, 6]",
+    "kind = 'rnn', activation = 'none', hidden = [5, 6], layer_norm = true",
     "kind = 'gru', hidden = [7, 12, 12], bidirectional = false, residual_from = 3, variational = true",
     "kind = 'gru', hidden = 6, layers = 1, input = 'one-hot'",
     "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, forget_bias = 1.0",
-    "kind = 'lstm', hidden = 12, layers = 1, bidirectional = false, reverse = true",
+    "kind = 'lstm', hidden = 12, layers = 1, bidirectional = false, reverse = true, layer_norm = true",
     "kind = 'bag'",
     "kind = 'bag', input = 'one-hot'",
 ];
@@ -67,7 +67,7 @@ fn sights() -> Vec<String> {
 /// Writers whose states have 12 numbers.
 const WRITERS: [&str; 4] = [
     "kind = 'rnn', layers = 1, embedding = 12, tied = 'output'",
-    "kind = 'rnn', activation = 'relu', layers = 1, embedding = 5",
+    "kind = 'rnn', activation = 'relu', layers = 1, embedding = 5, layer_norm = true",
     "kind = 'gru', layers = 2, embedding = 5, variational = true",
     "kind = 'lstm', layers = 2, embedding = 7, forget_bias = 1.0",
 ];

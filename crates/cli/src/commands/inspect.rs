@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Show a model layer by layer: shapes and parameters.
 #[derive(clap::Args)]
-#[command(after_help = "Example: couplet inspect my-model/config.toml")]
+#[command(after_help = "Example: couplet inspect my-model/config.toml --set model.encoder.kind=gru")]
 pub(crate) struct Arguments {
     /// A config file, or a model folder.
     model: PathBuf,

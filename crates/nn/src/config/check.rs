@@ -388,6 +388,97 @@ mod tests {
     }
 
     #[test]
+    fn a_decoder_must_know_something_of_the_source() {
+        let blind = |config: &mut ModelConfig| {
+            (config.context.kind, config.attention.score) = (ContextKind::None, AttentionKind::None);
+        };
+        assert_eq!(refusal(blind), "model.attention.score = \"none\" with model.context.kind = \"none\"");
+        let steps = |config: &mut ModelConfig| {
+            (config.context.kind, config.context.to) = (ContextKind::None, Reach::Steps);
+        };
+        assert_eq!(refusal(steps), "model.context.to with model.context.kind = \"none\"");
+    }
+
+    #[test]
+    fn attention_is_refused_by_name() {
+        let said = |change: fn(&mut AttentionConfig)| refusal(|config| change(&mut config.attention));
+        use AttentionKind::{Additive, Dot, Linear, QueryKey};
+        assert_eq!(
+            said(|attention| (attention.query, attention.feed) = (QueryKind::Previous, false)),
+            "model.attention.query = \"previous\" with model.attention.feed = false"
+        );
+        assert_eq!(
+            said(|attention| attention.scaled = true),
+            "model.attention.scaled with a score that is no inner product"
+        );
+        assert_eq!(
+            said(|attention| attention.activation = Some(ActivationKind::Relu)),
+            "model.attention.activation without model.attention.score = \"linear\""
+        );
+        assert_eq!(
+            said(|attention| (attention.score, attention.heads) = (AttentionKind::None, 2)),
+            "model.attention.heads with model.attention.score = \"none\""
+        );
+        assert_eq!(said(|attention| attention.heads = 0), "model.attention.heads = 0");
+        assert_eq!(
+            said(|attention| (attention.score, attention.heads) = (Additive, 3)),
+            "model.attention.heads = 3 does not divide keys of 256 numbers"
+        );
+        assert_eq!(
+            said(|attention| (attention.score, attention.heads) = (Linear, 3)),
+            "model.attention.heads = 3 does not divide values of 512 numbers"
+        );
+        assert_eq!(said(|attention| (attention.score, attention.heads) = (QueryKey, 8)), "nothing");
+        assert_eq!(said(|attention| attention.score = Dot), "nothing");
+        let narrow = |config: &mut ModelConfig| {
+            (config.attention.score, config.decoder.hidden) = (Dot, 300);
+        };
+        assert_eq!(
+            refusal(narrow),
+            "model.attention.score compares 512 numbers of the encoder with 300 of the decoder"
+        );
+    }
+
+    #[test]
+    fn a_readout_needs_a_context_and_a_tie_equal_sizes() {
+        let joined = |config: &mut ModelConfig| {
+            (config.attention.score, config.decoder.readout) =
+                (AttentionKind::None, Some(ReadoutKind::Joined));
+        };
+        let said = "model.decoder.readout joins the state with a context, and no context reaches the steps";
+        assert_eq!(refusal(joined), said);
+        assert_eq!(
+            refusal(|config| config.decoder.tied = Tied::Output),
+            "model.decoder.tied with model.decoder.hidden = 512 and model.decoder.embedding = 256"
+        );
+        let tied = |config: &mut ModelConfig| {
+            (config.decoder.tied, config.decoder.embedding) = (Tied::All, 512);
+        };
+        assert_eq!(refusal(tied), "model.decoder.tied = \"all\" with source vectors unlike the target's");
+        let mut config = ModelConfig::default();
+        tied(&mut config);
+        config.encoder.embedding = 512;
+        assert_eq!(config.check_vocabularies(10, 10), Ok(()));
+        let error = config.check_vocabularies(10, 11).unwrap_err();
+        assert_eq!(error.to_string(), "model.decoder.tied = \"all\" with vocabularies of 10 and 11 tokens");
+    }
+
+    /// A bag of one-hot vectors is as wide as the vocabulary, so what does not fit is found when that is known.
+    #[test]
+    fn a_bag_of_one_hot_vectors_is_checked_when_its_width_is_known() {
+        let mut config = ModelConfig::default();
+        (config.encoder.kind, config.encoder.input) = (ReaderKind::Bag, InputKind::OneHot);
+        (config.context.kind, config.attention.score) = (ContextKind::None, AttentionKind::Dot);
+        assert_eq!(config.check(), Ok(()));
+        assert_eq!(config.check_vocabularies(512, 9), Ok(()));
+        let error = config.check_vocabularies(9, 9).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "model.attention.score compares 9 numbers of the encoder with 512 of the decoder"
+        );
+    }
+
+    #[test]
     fn a_copy_needs_equal_states() {
         let copy = |change: &dyn Fn(&mut ModelConfig)| {
             refusal(|config| {

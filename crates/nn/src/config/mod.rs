@@ -55,6 +55,8 @@ pub struct EncoderConfig {
     pub dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
     pub variational: bool,
+    /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
+    pub layer_norm: bool,
     /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forget_bias: Option<f32>,
@@ -198,6 +200,8 @@ pub struct DecoderConfig {
     pub dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
     pub variational: bool,
+    /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
+    pub layer_norm: bool,
     /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forget_bias: Option<f32>,
@@ -253,6 +257,7 @@ impl Default for EncoderConfig {
             residual_from: None,
             dropout: 0.2,
             variational: false,
+            layer_norm: false,
             forget_bias: None,
         }
     }
@@ -285,6 +290,7 @@ impl Default for DecoderConfig {
             tied: Tied::default(),
             dropout: 0.2,
             variational: false,
+            layer_norm: false,
             forget_bias: None,
         }
     }
@@ -296,6 +302,7 @@ impl EncoderConfig {
         let cell = |kind| Cell {
             kind,
             activation: self.activation.unwrap_or_default(),
+            layer_norm: self.layer_norm,
             forget_bias: self.forget_bias,
         };
         self.kind.cell().map(cell)
@@ -336,6 +343,7 @@ impl DecoderConfig {
         Cell {
             kind: self.kind,
             activation: self.activation.unwrap_or_default(),
+            layer_norm: self.layer_norm,
             forget_bias: self.forget_bias,
         }
     }
