@@ -80,6 +80,7 @@ impl RecurrentLayer {
             state: pass.var(self.state),
             bias: pass.var(self.bias),
             state_bias: self.state_bias.map(|bias| pass.var(bias)),
+            norm: None,
         }
     }
 }
