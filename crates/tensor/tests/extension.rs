@@ -95,6 +95,7 @@ fn both_in_a_fused_scan() {
             state: leaf(HIDDEN, HIDDEN),
             bias: leaf(1, HIDDEN),
             state_bias: None,
+            norm: None,
         };
         let inputs = [memory.keys.clone(), layer.input.clone(), layer.state.clone()];
         let query = leaf(DEPTH, HIDDEN);

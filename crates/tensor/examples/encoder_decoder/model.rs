@@ -48,7 +48,13 @@ impl Layer {
     }
 
     fn weights(&self, on: impl Fn(Param) -> Var) -> LayerWeights {
-        LayerWeights { input: on(self.input), state: on(self.state), bias: on(self.bias), state_bias: None }
+        LayerWeights {
+            input: on(self.input),
+            state: on(self.state),
+            bias: on(self.bias),
+            state_bias: None,
+            norm: None,
+        }
     }
 }
 

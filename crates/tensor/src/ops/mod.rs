@@ -32,7 +32,7 @@ pub use layer_norm::layer_norm;
 pub use linear::linear;
 pub use pointwise::{add, multiply_elements, relu, scale, sigmoid, tanh};
 pub use pool::{Pooling, pool};
-pub use recurrent::{LayerWeights, Recurrent, recurrent};
+pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use scan::{Scan, ScanState, Scanned};
 pub use softmax::softmax;
 

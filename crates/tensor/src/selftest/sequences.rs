@@ -3,7 +3,7 @@
 use super::case::{Case, Expect, Input, random, weight};
 use crate::activation::{Identity, Relu, Sigmoid, Tanh};
 use crate::cell::{Cell, Gru, Lstm, Simple};
-use crate::ops::{LayerWeights, Memory, Scan, ScanState, attend, cell_step, recurrent};
+use crate::ops::{GateNorm, LayerWeights, Memory, Norm, Scan, ScanState, attend, cell_step, recurrent};
 use crate::rows::{Direction, Rows};
 use crate::score::{Additive, Dot, Linear, Score};
 use crate::tape::Var;
@@ -28,6 +28,8 @@ pub(super) fn cases() -> Vec<Case> {
         layers::<Simple<Identity>>("recurrent, simple identity"),
         layers::<Gru>("recurrent, gru"),
         layers::<Lstm>("recurrent, lstm"),
+        normalised_layers::<Gru>("recurrent, gru, layer norm"),
+        normalised_layers::<Lstm>("recurrent, lstm, layer norm"),
         decoders::<Simple, Additive>("simple additive"),
         decoders::<Simple, Dot>("simple dot"),
         decoders::<Gru, Additive>("gru additive"),
@@ -107,8 +109,9 @@ fn attentions<S: Score>(name: &'static str, deepest: usize) -> Vec<Case> {
     sizes.into_iter().flat_map(|size| [1, 3].map(|heads| case(size, heads))).collect()
 }
 
-/// The weights of a recurrent layer, with a bias of the state where the cell has use for one.
-fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize) -> Vec<Input> {
+/// The weights of a recurrent layer, with a bias of the state where the cell has use for one, and with a norm of the gates where it
+/// is asked for.
+fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize, norm: bool) -> Vec<Input> {
     let name = |name: &str| format!("{name} of layer {layer}");
     let mut weights = vec![
         weight(&name("W_input"), C::GATES * hidden, inputs),
@@ -116,12 +119,25 @@ fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize) -> Vec<Inpu
         random(&name("bias"), 1, C::GATES * hidden),
     ];
     weights.extend((C::APART > 0).then(|| random(&name("state_bias"), 1, C::APART * hidden)));
+    if norm {
+        let parts = ["input's gain", "input's norm bias", "state's gain", "state's norm bias"];
+        weights.extend(parts.map(|part| random(&name(part), 1, C::GATES * hidden)));
+    }
     weights
 }
 
-fn layer_weights<C: Cell>(vars: &mut Vars<'_>) -> LayerWeights {
+fn layer_weights<C: Cell>(vars: &mut Vars<'_>, norm: bool) -> LayerWeights {
     let mut next = || next(vars);
-    LayerWeights { input: next(), state: next(), bias: next(), state_bias: (C::APART > 0).then(next) }
+    LayerWeights {
+        input: next(),
+        state: next(),
+        bias: next(),
+        state_bias: (C::APART > 0).then(&mut next),
+        norm: norm.then(|| {
+            let [input, state] = [(); 2].map(|()| Norm { gain: next(), bias: next() });
+            GateNorm { input, state }
+        }),
+    }
 }
 
 /// The parts of a layer's state.
@@ -130,6 +146,15 @@ fn state(rows: usize, hidden: usize, layer: usize, parts: usize) -> impl Iterato
 }
 
 fn layers<C: Cell>(name: &'static str) -> Vec<Case> {
+    all_layers::<C>(name, false)
+}
+
+/// Of which each is a loop over steps.
+fn normalised_layers<C: Cell>(name: &'static str) -> Vec<Case> {
+    all_layers::<C>(name, true)
+}
+
+fn all_layers<C: Cell>(name: &'static str, norm: bool) -> Vec<Case> {
     let many = [1; 1030];
     // Lengths, inputs, hidden.
     let sizes: [(&[usize], usize, usize); 7] = [
@@ -146,18 +171,20 @@ fn layers<C: Cell>(name: &'static str) -> Vec<Case> {
                 &(direction, start): &(Direction, bool)| {
         let rows = Arc::new(Rows::new(lengths));
         let mut all = vec![random("x", rows.total(), inputs)];
-        all.extend(layer_inputs::<C>(0, inputs, hidden));
+        all.extend(layer_inputs::<C>(0, inputs, hidden, norm));
         all.extend(state(rows.batch(), hidden, 0, if start { C::PARTS } else { 0 }));
         let from = if start { "given" } else { "zero" };
         let sizes = format!("{direction:?} from a {from} state, {}, {inputs} → {hidden}", batch(&rows));
         Case::new(name, Expect::Products, sizes, all, move |vars| {
             let mut vars = vars.iter();
-            let (x, weights) = (next(&mut vars), layer_weights::<C>(&mut vars));
+            let (x, weights) = (next(&mut vars), layer_weights::<C>(&mut vars, norm));
             let result = recurrent::<C>(&x, &rows, direction, &weights, start.then_some(vars.as_slice()));
             std::iter::once(result.states).chain(result.last).collect()
         })
     };
-    sizes.iter().flat_map(|size| variants.iter().map(move |variant| case(size, variant))).collect()
+    // Normalised, one input alone does not matter but for its sign: its gradient is rounding.
+    let sizes = sizes.iter().filter(|&&(_, inputs, _)| !norm || inputs > 1);
+    sizes.flat_map(|size| variants.iter().map(move |variant| case(size, variant))).collect()
 }
 
 fn batch(rows: &Rows) -> String {
@@ -271,7 +298,7 @@ impl Decoder {
         ];
         for layer in 0..self.layers {
             let read = if layer == 0 { self.inputs + self.width } else { self.hidden };
-            inputs.extend(layer_inputs::<C>(layer, read, self.hidden));
+            inputs.extend(layer_inputs::<C>(layer, read, self.hidden, false));
         }
         inputs.extend((0..self.layers).flat_map(|layer| state(batch, self.hidden, layer, C::PARTS)));
         inputs.extend(self.projected.then(|| weight("W_query", self.depth, self.hidden)));
@@ -283,7 +310,7 @@ impl Decoder {
     fn parts<C: Cell, S: Score>(&self, vars: &[Var]) -> (Var, ScanState, Memory, Scan<C, S>) {
         let mut vars = vars.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| next(&mut vars));
-        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars)).collect();
+        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars, false)).collect();
         let first = (0..self.layers).map(|_| vars.by_ref().take(C::PARTS).cloned().collect()).collect();
         let query = self.projected.then(|| next(&mut vars));
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));

@@ -18,6 +18,8 @@ struct Case {
     sources: Arc<Rows>,
     of: Arc<[u32]>,
     layers: usize,
+    /// Whether the gates are normalised.
+    norm: bool,
     /// Whether there is a `W_query`.
     projected: bool,
     inputs: usize,
@@ -47,7 +49,7 @@ impl Case {
         ];
         for layer in 0..self.layers {
             let read = if layer == 0 { self.inputs + self.width } else { self.hidden };
-            inputs.extend(layer_inputs::<C>(layer, read, self.hidden));
+            inputs.extend(layer_inputs::<C>(layer, read, self.hidden, self.norm));
         }
         for layer in 0..self.layers {
             let name = |part| format!("start {part} of layer {layer}");
@@ -62,7 +64,7 @@ impl Case {
     fn run<C: Cell, S: Score>(&self, vars: &[Var], sequence: Sequence<C, S>) -> Vec<Var> {
         let mut vars = vars.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| vars.next().expect("a variable").clone());
-        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars)).collect();
+        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars, self.norm)).collect();
         let start = (0..self.layers).map(|_| vars.by_ref().take(C::PARTS).cloned().collect()).collect();
         let query = if self.projected { vars.next().cloned() } else { None };
         let scan = Scan { layers, query, vector: vars.next().cloned(), kind: PhantomData };
@@ -76,7 +78,8 @@ impl Case {
     fn reference<C: Cell, S: Score>(&self, numbers: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let mut numbers = numbers.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| numbers.next().expect("numbers"));
-        let layers: Vec<_> = (0..self.layers).map(|_| layer_reference::<C>(&mut numbers)).collect();
+        let layers: Vec<_> =
+            (0..self.layers).map(|_| layer_reference::<C>(&mut numbers, self.norm)).collect();
         let start: Vec<Vec<&Vec<f64>>> =
             (0..self.layers).map(|_| numbers.by_ref().take(C::PARTS).collect()).collect();
         let query = if self.projected { numbers.next().expect("W_query") } else { &[][..] };
@@ -143,6 +146,7 @@ fn cases() -> Vec<Case> {
                     sources: Arc::new(Rows::new(sources)),
                     of: of.into(),
                     layers,
+                    norm: false,
                     projected,
                     inputs,
                     hidden,
@@ -165,6 +169,7 @@ fn large() -> Case {
         sources: Arc::new(Rows::new(&sources)),
         of: (0..90).map(|reader| reader * 7 % 31).collect(),
         layers: 2,
+        norm: false,
         projected: true,
         inputs: 9,
         hidden: 65,
@@ -180,6 +185,18 @@ fn equals_reference<C: Cell, S: Score>() {
             &case.inputs::<C, S>(),
             |vars| case.run::<C, S>(vars, Scan::sequence),
             |numbers| case.reference::<C, S>(numbers),
+        );
+    }
+}
+
+#[test]
+fn normalised_layers_equal_the_reference() {
+    for case in cases().into_iter().filter(|case| case.hidden > 1 && case.targets.total() > 0) {
+        let case = Case { norm: true, ..case };
+        check(
+            &case.inputs::<Lstm, Additive>(),
+            |vars| case.run::<Lstm, Additive>(vars, Scan::sequence),
+            |numbers| case.reference::<Lstm, Additive>(numbers),
         );
     }
 }
@@ -224,6 +241,7 @@ fn smallest() -> Case {
         sources: Arc::new(Rows::new(&[1])),
         of: [0].into(),
         layers: 1,
+        norm: false,
         projected: false,
         inputs: 1,
         hidden: 1,

@@ -4,7 +4,6 @@ use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices};
 use couplet_tensor::Direction;
 use couplet_tensor::Var;
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
-use couplet_tensor::ops::LayerWeights;
 use couplet_tensor::ops::recurrent::{by_steps, recurrent};
 
 #[test]
@@ -33,12 +32,7 @@ fn check<C: Cell>(mut case: Case, way: Way) {
     let parts = &["h", "c"][..C::PARTS];
     let x = case.input("x", &packed);
     for (end, direction) in [("", Direction::Forward), ("_reverse", Direction::Backward)] {
-        let weights = LayerWeights {
-            input: case.weight(&format!("weight_ih_l0{end}")),
-            state: case.weight(&format!("weight_hh_l0{end}")),
-            bias: case.weight(&format!("bias_ih_l0{end}")),
-            state_bias: case.weight_if_any(&format!("state_bias_l0{end}")),
-        };
+        let weights = case.layer(&format!("l0{end}"));
         let start: Option<Vec<Var>> = case
             .has("start_h")
             .then(|| parts.iter().map(|part| case.input(&format!("start_{part}{end}"), &batch)).collect());

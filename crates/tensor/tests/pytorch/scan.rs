@@ -2,7 +2,7 @@
 
 use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices, memory_of};
 use couplet_tensor::cell::{Cell, Gru, Lstm};
-use couplet_tensor::ops::{LayerWeights, Memory, Scan, ScanState};
+use couplet_tensor::ops::{Memory, Scan, ScanState};
 use couplet_tensor::score::{Additive, Dot, Score};
 use std::marker::PhantomData;
 
@@ -43,14 +43,8 @@ fn check<C: Cell, S: Score>(mut case: Case, way: Way) {
     let of = memory_of(&targets, &sources, |target| reads[target] as usize);
     let memory = Memory { keys, values, heads: 1, rows: sources, of };
 
-    let layer = |case: &mut Case, l: usize| LayerWeights {
-        input: case.weight(&format!("weight_ih_l{l}")),
-        state: case.weight(&format!("weight_hh_l{l}")),
-        bias: case.weight(&format!("bias_ih_l{l}")),
-        state_bias: case.weight_if_any(&format!("state_bias_l{l}")),
-    };
     let scan = Scan::<C, S> {
-        layers: (0..2).map(|l| layer(&mut case, l)).collect(),
+        layers: (0..2).map(|l| case.layer(&format!("l{l}"))).collect(),
         query: case.weight_if_any("query"),
         vector: case.weight_if_any("vector"),
         kind: PhantomData,
