@@ -97,7 +97,8 @@ fn a_model_that_cannot_be() {
             "project/config.toml: model.attention.score = \"none\" with model.context.kind = \"none\"",
             "the decoder would know nothing of the source; choose a score or a context",
         );
-    train(folder.path(), &["--set", "model.attention.score=baudanau"]).failed(
+    let misspelt = ["train", "project/config.toml", "--set", "model.attention.score=baudanau"];
+    couplet(folder.path(), &misspelt).failed(
         2,
         "--set model.attention.score=baudanau: unknown variant \"baudanau\"",
         "one of \"additive\", \"dot\", \"scaled-dot\", \"general\", \"concat\", \"linear\", \"query-key\", \"none\"",

@@ -356,7 +356,7 @@ mod tests {
         let said = refusal(|config| config.encoder.activation = Some(ActivationKind::Relu));
         assert_eq!(said, "model.encoder.activation without model.encoder.kind = \"rnn\"");
         let said = refusal(|config| {
-            (config.encoder.kind, config.encoder.forget_bias) = (ReaderKind::Gru, Some(1.0))
+            (config.encoder.kind, config.encoder.forget_bias) = (ReaderKind::Gru, Some(1.0));
         });
         assert_eq!(said, "model.encoder.forget_bias without model.encoder.kind = \"lstm\"");
         let each = |sizes: &[usize]| Sizes::Each(sizes.to_vec());
