@@ -9,6 +9,7 @@ mod embedding;
 mod lane;
 mod layer_norm;
 mod linear;
+mod logistic_loss;
 mod optimiser;
 mod pointwise;
 mod pool;
