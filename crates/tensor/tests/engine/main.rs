@@ -2,6 +2,7 @@
 
 mod arrange;
 mod attention;
+mod batches;
 mod cells;
 mod cross_entropy;
 mod dropout;
