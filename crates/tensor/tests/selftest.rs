@@ -5,7 +5,7 @@ use couplet_tensor::{Device, Isa, Precision, selftest};
 use std::collections::HashSet;
 
 /// All there are: a new one has its cases too.
-const OPERATIONS: [&str; 23] = [
+const OPERATIONS: [&str; 24] = [
     "linear",
     "embedding",
     "gather_rows",
@@ -24,6 +24,7 @@ const OPERATIONS: [&str; 23] = [
     "layer_norm",
     "softmax",
     "cross_entropy",
+    "logistic_loss",
     "cell_step",
     "attend",
     "recurrent",

@@ -12,6 +12,7 @@ pub mod dropout;
 pub mod embedding;
 pub mod layer_norm;
 pub mod linear;
+pub mod logistic_loss;
 pub mod pointwise;
 pub mod pool;
 pub mod recurrent;
@@ -30,6 +31,7 @@ pub use dropout::{Dropout, dropout};
 pub use embedding::embedding;
 pub use layer_norm::layer_norm;
 pub use linear::linear;
+pub use logistic_loss::logistic_loss;
 pub use pointwise::{add, multiply_elements, relu, scale, sigmoid, tanh};
 pub use pool::{Pooling, pool};
 pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
@@ -54,6 +56,7 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         dropout::cuda::SOURCE,
         embedding::cuda::SOURCE,
         layer_norm::cuda::SOURCE,
+        logistic_loss::cuda::SOURCE,
         pool::cuda::SOURCE,
         softmax::cuda::SOURCE,
         sums::cuda::SOURCE,

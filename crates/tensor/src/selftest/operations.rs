@@ -4,8 +4,8 @@ use super::case::{Case, Expect, Input, Results, numbers, random, weight, wide};
 use crate::device::Device;
 use crate::ops::{
     CrossEntropy, Dropout, Pooling, add, concat_columns, concat_rows, cross_entropy, dropout, embedding,
-    flatten_steps, gather_rows, layer_norm, linear, multiply_elements, pool, relu, repeat_over_steps,
-    row_block, scale, sigmoid, softmax, steps_before, tanh,
+    flatten_steps, gather_rows, layer_norm, linear, logistic_loss, multiply_elements, pool, relu,
+    repeat_over_steps, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::Adam;
 use crate::params::{Init, Param, Params};
@@ -42,6 +42,7 @@ pub(super) fn cases() -> Vec<Case> {
         cross_entropies("cross_entropy, bias", true, 0.0),
         cross_entropies("cross_entropy, bias and smoothing", true, 0.1),
         cross_entropies("cross_entropy", false, 0.1).into_iter().map(Case::with_large_products).collect(),
+        logistic_losses(),
         adams("adam", None),
         adams("adam, clipped", Some(0.5)),
         adams("adam, below its limit", Some(500.0)),
@@ -182,6 +183,18 @@ fn cross_entropies(name: &'static str, bias: bool, smoothing: f32) -> Vec<Case> 
         })
     };
     PRODUCTS.into_iter().map(case).collect()
+}
+
+fn logistic_losses() -> Vec<Case> {
+    let case = |rows: usize| {
+        let targets: Vec<bool> = (0..rows).map(|i| i * i % 3 == 1).collect();
+        let inputs = vec![wide("z", rows, 1)];
+        Case::new("logistic_loss", Expect::Rounding, format!("{rows} rows"), inputs, move |vars| {
+            let (loss, of_rows) = logistic_loss(&vars[0], &targets, 1.0 / rows.max(1) as f32);
+            vec![loss, Var::constant(of_rows)]
+        })
+    };
+    [0, 1, 7, 33, 1030].into_iter().map(case).collect()
 }
 
 fn adams(name: &'static str, clip: Option<f32>) -> Vec<Case> {

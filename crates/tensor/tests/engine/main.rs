@@ -2,6 +2,7 @@
 
 mod arrange;
 mod attention;
+mod batches;
 mod cells;
 mod cross_entropy;
 mod dropout;
@@ -9,6 +10,7 @@ mod embedding;
 mod lane;
 mod layer_norm;
 mod linear;
+mod logistic_loss;
 mod optimiser;
 mod pointwise;
 mod pool;

@@ -301,10 +301,10 @@ impl<'a> Case<'a> {
             state: self.weight(&format!("weight_hh_{end}")),
             bias: self.weight(&format!("bias_ih_{end}")),
             state_bias: self.weight_if_any(&format!("state_bias_{end}")),
-            norm: self.has(&format!("norm_gain_ih_{end}")).then(|| {
+            norm: self.has(&format!("norm_ih_gain_{end}")).then(|| {
                 let [input, state] = ["ih", "hh"].map(|share| Norm {
-                    gain: self.weight(&format!("norm_gain_{share}_{end}")),
-                    bias: self.weight(&format!("norm_bias_{share}_{end}")),
+                    gain: self.weight(&format!("norm_{share}_gain_{end}")),
+                    bias: self.weight(&format!("norm_{share}_bias_{end}")),
                 });
                 GateNorm { input, state }
             }),

@@ -3,6 +3,7 @@
 use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices};
 use couplet_tensor::Direction;
 use couplet_tensor::Var;
+use couplet_tensor::activation::{Identity, Relu};
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::recurrent::{by_steps, recurrent};
 
@@ -15,9 +16,11 @@ fn recurrent_layers_are_those_of_pytorch() {
             for name in fixture.cases() {
                 let case = Case::new(&fixture, name, &format!(", {way:?},"), &device, &mut report);
                 match name {
-                    "simple" | "simple_from_start" => check::<Simple>(case, way),
-                    "gru" | "gru_from_start" => check::<Gru>(case, way),
-                    "lstm" | "lstm_from_start" => check::<Lstm>(case, way),
+                    "simple" | "simple_from_start" | "simple_layer_norm" => check::<Simple>(case, way),
+                    "simple_relu" => check::<Simple<Relu>>(case, way),
+                    "simple_identity" => check::<Simple<Identity>>(case, way),
+                    "gru" | "gru_from_start" | "gru_layer_norm" => check::<Gru>(case, way),
+                    "lstm" | "lstm_from_start" | "lstm_layer_norm" => check::<Lstm>(case, way),
                     other => panic!("no test for the case {other:?}"),
                 }
             }
