@@ -42,11 +42,12 @@ impl Seq2Seq {
         config.check_vocabularies(source_vocabulary, target_vocabulary)?;
         let (width, first) =
             (config.encoder.width(source_vocabulary), config.first_states(source_vocabulary));
+        let contexts = config.step_contexts(source_vocabulary);
         let encoder = Encoder::new(params, &config.encoder, source_vocabulary);
         let context = Context::new(params, &config.context, width);
         let bridge = Bridge::new(params, config.bridge, first.as_ref(), config.decoder.states());
         let shared = encoder.embedding();
-        let decoder = RecurrentDecoder::new(params, config, source_vocabulary, target_vocabulary, shared);
+        let decoder = RecurrentDecoder::new(params, config, width, contexts, target_vocabulary, shared);
         Ok(Seq2Seq { encoder, context, bridge, decoder })
     }
 

@@ -99,21 +99,16 @@ impl EncoderConfig {
             format!("model.encoder.residual_from = {from} with {} layers", widths.len()),
             "a layer from 1, the lowest, to the topmost one",
         )?;
-        // A one-hot input is as wide as the vocabulary, which is not known yet; a layer of that size is none to be expected.
+        // A one-hot input is as wide as the vocabulary, which no layer is meant to be.
         let input = if self.input == InputKind::Embedding { self.embedding } else { 0 };
         let inputs: Vec<usize> = std::iter::once(input).chain(widths.iter().copied()).collect();
-        let differs = (from..=widths.len()).find(|&layer| inputs[layer - 1] != widths[layer - 1]);
-        let what = |layer: usize| {
-            format!(
-                "model.encoder.residual_from = {from}: layer {layer} makes {} numbers of {}",
-                widths[layer - 1],
-                inputs[layer - 1]
-            )
-        };
-        differs.map_or(Ok(()), |layer| {
+        (from..=widths.len()).try_for_each(|layer| {
+            let (input, output) = (inputs[layer - 1], widths[layer - 1]);
             refuse_if(
-                true,
-                what(layer),
+                input != output,
+                format!(
+                    "model.encoder.residual_from = {from}: layer {layer} makes {output} numbers of {input}"
+                ),
                 "input and output can only be added where they are equally wide (both directions count)",
             )
         })

@@ -12,7 +12,11 @@ use couplet_tensor::{Init, Params, Tensor, Var};
 /// The numbers under which the decoder's layers drop.
 const DROPOUT: u32 = 200;
 
-/// A stack of recurrent layers that writes token by token.
+/// A stack of recurrent layers that writes token by token. In every step,
+///
+/// 1. the token before, and what the decoder is told of the source, enter the layers;
+/// 2. the layers take a step, and look at the source;
+/// 3. the token is predicted from the new state, and from what was seen.
 #[derive(Clone, Debug)]
 pub struct RecurrentDecoder {
     embedding: Embedding,
@@ -24,22 +28,23 @@ pub struct RecurrentDecoder {
 }
 
 impl RecurrentDecoder {
-    /// Adds the decoder's parameters, for vocabularies of so many tokens; `shared` is the source's embedding, for a decoder that
-    /// is tied to it.
+    /// Adds the decoder's parameters, for encoder states of `width` numbers and contexts of every step of `contexts` numbers, the
+    /// attention's and the one that it is told; `shared` is the source's embedding, for a decoder that is tied to it.
     pub fn new(
         params: &mut Params,
         config: &ModelConfig,
-        source_vocabulary: usize,
+        width: usize,
+        contexts: [Option<usize>; 2],
         vocabulary: usize,
         shared: Option<&Embedding>,
     ) -> Self {
-        let ModelConfig { encoder, attention, decoder, .. } = config;
-        let (cell, hidden, width) = (decoder.cell(), decoder.hidden, encoder.width(source_vocabulary));
+        let ModelConfig { attention, decoder, .. } = config;
+        let (cell, hidden) = (decoder.cell(), decoder.hidden);
         let embedding = match shared.filter(|_| decoder.tied == Tied::All) {
             Some(shared) => shared.clone(),
             None => Embedding::new(params, "decoder.embedding", vocabulary, decoder.embedding),
         };
-        let [seen, told] = config.step_contexts(source_vocabulary).map(Option::unwrap_or_default);
+        let [seen, told] = contexts.map(Option::unwrap_or_default);
         let fed = if attention.feed { seen } else { 0 };
         let layers = (0..decoder.layers).map(|layer| {
             let inputs = if layer == 0 { decoder.embedding + told + fed } else { hidden };
