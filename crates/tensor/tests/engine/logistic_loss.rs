@@ -22,7 +22,7 @@ fn two_rows_by_hand() {
     // z = ln 3: σ = 3/4. Where it is true, −ln 3/4 = 0.287682; where it is not, −ln 1/4 = 1.386294.
     // Half of their sum is 0.836988.
     let z = Input::new("z", 2, 1, &[3.0f32.ln(), 3.0f32.ln()]);
-    let pass = by_hand(&[z.clone()], |vars| vec![logistic_loss(&vars[0], &[true, false], 0.5).0]);
+    let pass = by_hand(std::slice::from_ref(&z), |vars| vec![logistic_loss(&vars[0], &[true, false], 0.5).0]);
     assert_close("loss", &pass.outputs[0], &[0.836988], HAND);
     // dz = (σ − target) / 2 = (−1/4 / 2, 3/4 / 2)
     assert_close("gradient", &pass.gradients[0], &[-0.125, 0.375], HAND);

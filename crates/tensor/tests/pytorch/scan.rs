@@ -16,8 +16,10 @@ fn decoders_are_those_of_pytorch() {
             for name in fixture.cases() {
                 let case = Case::new(&fixture, name, &format!(", {way:?},"), &device, &mut report);
                 match name {
-                    "lstm_additive" | "lstm_additive_without_query" => check::<Lstm, Additive>(case, way),
-                    "lstm_additive_heads" | "lstm_additive_layer_norm" => check::<Lstm, Additive>(case, way),
+                    "lstm_additive"
+                    | "lstm_additive_without_query"
+                    | "lstm_additive_heads"
+                    | "lstm_additive_layer_norm" => check::<Lstm, Additive>(case, way),
                     "lstm_linear_sigmoid" => check::<Lstm, Linear<Sigmoid>>(case, way),
                     "lstm_dot" | "lstm_dot_one_memory" => check::<Lstm, Dot>(case, way),
                     "gru_additive" | "gru_additive_without_query" => check::<Gru, Additive>(case, way),
