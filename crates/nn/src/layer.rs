@@ -1,9 +1,10 @@
 //! The parameters of single layers.
 
+use crate::cell::Cell;
 use crate::pass::Pass;
-use couplet_tensor::cell::Cell;
-use couplet_tensor::ops::{LayerWeights, embedding, linear};
-use couplet_tensor::{Init, Param, Params, Var};
+use couplet_tensor::ops::{GateNorm, LayerWeights, Norm, Recurrent, embedding, linear};
+use couplet_tensor::{Direction, Init, Param, Params, Rows, Var};
+use std::sync::Arc;
 
 /// `x·Wᵀ + b`
 #[derive(Clone, Debug)]
@@ -50,27 +51,72 @@ impl Embedding {
     }
 }
 
+/// How a layer's output is dropped while training.
+#[derive(Clone, Copy, Debug)]
+pub struct Dropout {
+    /// The share of numbers that become zero.
+    pub rate: f32,
+    /// Whether all steps of a sequence drop the same numbers.
+    pub variational: bool,
+}
+
+fn norm(pass: &Pass, [gain, bias]: NormParams) -> Norm {
+    Norm { gain: pass.var(gain), bias: pass.var(bias) }
+}
+
+/// The place of the forget gate among an LSTM's gates.
+const FORGET: usize = 1;
+
 /// A recurrent layer in one direction.
 #[derive(Clone, Debug)]
 pub struct RecurrentLayer {
+    cell: Cell,
     input: Param,
     state: Param,
     bias: Param,
     state_bias: Option<Param>,
+    norm: Option<[NormParams; 2]>,
 }
 
+/// The parameters of a norm: gain and bias, each 1 × gates·hidden.
+type NormParams = [Param; 2];
+
 impl RecurrentLayer {
-    /// Adds `name.weight_ih_SUFFIX` and so on, named and distributed as PyTorch has them.
-    pub fn new<C: Cell>(params: &mut Params, name: &str, suffix: &str, inputs: usize, hidden: usize) -> Self {
+    /// Adds `name.weight_ih_SUFFIX` and so on, named and distributed as PyTorch has them; for a cell with normalised gates also
+    /// `name.norm_weight_ih_SUFFIX` and so on.
+    pub fn new(
+        params: &mut Params,
+        name: &str,
+        suffix: &str,
+        cell: Cell,
+        inputs: usize,
+        hidden: usize,
+    ) -> Self {
         let init = Init::Uniform(1.0 / (hidden as f32).sqrt());
-        let mut add =
-            |part: &str, rows, columns| params.add(&format!("{name}.{part}_{suffix}"), rows, columns, init);
-        RecurrentLayer {
-            input: add("weight_ih", C::GATES * hidden, inputs),
-            state: add("weight_hh", C::GATES * hidden, hidden),
-            bias: add("bias_ih", 1, C::GATES * hidden),
-            state_bias: (C::APART > 0).then(|| add("bias_hh", 1, C::APART * hidden)),
+        let (gates, apart) = (cell.ops().gates() * hidden, cell.ops().apart() * hidden);
+        let mut add = |part: &str, rows, columns, init| {
+            params.add(&format!("{name}.{part}_{suffix}"), rows, columns, init)
+        };
+        let mut layer = RecurrentLayer {
+            cell,
+            input: add("weight_ih", gates, inputs, init),
+            state: add("weight_hh", gates, hidden, init),
+            bias: add("bias_ih", 1, gates, init),
+            state_bias: (apart > 0).then(|| add("bias_hh", 1, apart, init)),
+            norm: None,
+        };
+        if cell.layer_norm {
+            let mut add = |part: &str, number| add(part, 1, gates, Init::Constant(number));
+            layer.norm = Some(["ih", "hh"].map(|share| {
+                [add(&format!("norm_weight_{share}"), 1.0), add(&format!("norm_bias_{share}"), 0.0)]
+            }));
         }
+        if let Some(forget) = cell.forget_bias {
+            let mut bias = params.tensor(layer.bias).to_vec();
+            bias[FORGET * hidden..(FORGET + 1) * hidden].fill(forget);
+            params.set(layer.bias, &bias);
+        }
+        layer
     }
 
     /// The weights as variables.
@@ -80,6 +126,21 @@ impl RecurrentLayer {
             state: pass.var(self.state),
             bias: pass.var(self.bias),
             state_bias: self.state_bias.map(|bias| pass.var(bias)),
+            norm: self
+                .norm
+                .map(|[input, state]| GateNorm { input: norm(pass, input), state: norm(pass, state) }),
         }
+    }
+
+    /// Goes over packed sequences, from a state or from zero.
+    pub fn forward(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<Rows>,
+        direction: Direction,
+        start: Option<&[Var]>,
+    ) -> Recurrent {
+        self.cell.ops().sequence(x, rows, direction, &self.weights(pass), start)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! 1. [`Batch`] packs pairs of token sequences.
 //! 2. The [`encoder`] reads the source and returns [`Encoded`]: states, and how each layer ended.
-//! 3. The [`bridge`] makes the decoder's first states of the latter, the [`attention`] makes keys and values of the former.
+//! 3. The [`context`] makes one vector of them, which the [`bridge`] turns into the decoder's first states or which enters
+//!    every step; the [`attention`] makes keys and values of the states.
 //! 4. The [`decoder`] writes, either step by step for search or a whole sequence at once for training: a [`DecoderState`]
 //!    in, logits or features out.
 //! 5. [`Seq2Seq`] joins them; [`Seq2Seq::loss`] is the whole forward pass.
@@ -14,7 +15,7 @@
 //! use couplet_tensor::{Device, Params};
 //!
 //! let mut config = ModelConfig::default();
-//! (config.encoder.hidden, config.encoder.embedding) = (8, 8);
+//! (config.encoder.hidden, config.encoder.embedding) = (8.into(), 8);
 //! (config.decoder.hidden, config.decoder.embedding) = (16, 8);
 //! let mut params = Params::new(&Device::cpu(), 1);
 //! let model = Seq2Seq::new(&mut params, &config, 10, 12)?;
@@ -25,22 +26,31 @@
 //! # Ok::<(), couplet_nn::ConfigError>(())
 //! ```
 
+mod activation;
 pub mod attention;
 pub mod bridge;
+mod cell;
 mod config;
+pub mod context;
 pub mod decoder;
 pub mod encoder;
 pub mod layer;
 mod pass;
 mod seq2seq;
+#[cfg(test)]
+mod testing;
 mod tokens;
 pub mod weights;
 
+pub use activation::ActivationKind;
+pub use attention::{AttentionKind, ScoreKind};
+pub use cell::{Cell, CellKind, ReaderKind};
 pub use config::{
-    AttentionConfig, BridgeKind, CellKind, ConfigError, DecoderConfig, EncoderConfig, ModelConfig, ScoreKind,
+    AttentionConfig, BridgeKind, ConfigError, ContextConfig, ContextKind, DecoderConfig, EncoderConfig,
+    InputKind, ModelConfig, QueryKind, Reach, ReadoutKind, Sizes, StateShape, Tied,
 };
 pub use decoder::{Decoder, DecoderState, Sequence, Stepped};
-pub use encoder::Encoded;
+pub use encoder::{Encoded, Encoder};
 pub use pass::{Pass, Training};
 pub use seq2seq::{Loss, Seq2Seq};
 pub use tokens::{Batch, Packed};

@@ -1,6 +1,7 @@
 //! One pass through a model: where its weights come from, and whether it learns.
 
-use couplet_tensor::ops::{Dropout, dropout};
+use crate::layer::Dropout;
+use couplet_tensor::ops;
 use couplet_tensor::{Param, Params, Rows, Tape, Var};
 use std::sync::Arc;
 
@@ -47,10 +48,11 @@ impl<'a> Pass<'a> {
     }
 
     /// Drops numbers of a layer's output while training. Every layer that drops has a number of its own.
-    pub fn dropout(&self, x: Var, rows: &Arc<Rows>, rate: f32, layer: u32) -> Var {
+    pub fn dropout(&self, x: Var, rows: &Arc<Rows>, how: Dropout, layer: u32) -> Var {
+        let Dropout { rate, variational } = how;
         match self.training {
             Some(Training { seed, update, .. }) => {
-                dropout(&x, rows, Dropout { rate, seed, update, layer, variational: false })
+                ops::dropout(&x, rows, ops::Dropout { rate, seed, update, layer, variational })
             }
             None => x,
         }

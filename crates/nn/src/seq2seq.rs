@@ -1,20 +1,22 @@
-//! Encoder, bridge, attention and decoder, joined.
+//! Encoder, context, bridge, attention and decoder, joined.
 
 use crate::attention::Attention;
 use crate::bridge::Bridge;
 use crate::config::{ConfigError, ModelConfig};
+use crate::context::Context;
 use crate::decoder::{Decoder, DecoderState, RecurrentDecoder, Sequence, Stepped};
-use crate::encoder::{Encoded, RecurrentEncoder};
+use crate::encoder::{Encoded, Encoder};
 use crate::pass::Pass;
 use crate::tokens::{Batch, Packed};
-use couplet_tensor::ops::{CrossEntropy, cross_entropy};
+use couplet_tensor::ops::{CrossEntropy, cross_entropy, gather_rows};
 use couplet_tensor::{Params, Tensor, Var};
 use std::sync::Arc;
 
 /// A model from sequences to sequences. Its weights live in the [`Params`] that it was added to.
 #[derive(Clone, Debug)]
 pub struct Seq2Seq {
-    encoder: RecurrentEncoder,
+    encoder: Encoder,
+    context: Context,
     bridge: Bridge,
     decoder: RecurrentDecoder,
 }
@@ -37,13 +39,21 @@ impl Seq2Seq {
         target_vocabulary: usize,
     ) -> Result<Seq2Seq, ConfigError> {
         config.check()?;
-        let (width, hidden) = (config.encoder.width(), config.decoder.hidden);
-        let attention = |params: &mut Params| Attention::new(params, &config.attention, width, hidden);
-        Ok(Seq2Seq {
-            encoder: RecurrentEncoder::new(params, &config.encoder, source_vocabulary),
-            bridge: Bridge::new(params, config),
-            decoder: RecurrentDecoder::new(params, &config.decoder, attention, width, target_vocabulary),
-        })
+        config.check_vocabularies(source_vocabulary, target_vocabulary)?;
+        let (width, first) =
+            (config.encoder.width(source_vocabulary), config.first_states(source_vocabulary));
+        let contexts = config.step_contexts(source_vocabulary);
+        let encoder = Encoder::new(params, &config.encoder, source_vocabulary);
+        let context = Context::new(params, &config.context, width);
+        let bridge = Bridge::new(params, config.bridge, first.as_ref(), config.decoder.states());
+        let shared = encoder.embedding();
+        let decoder = RecurrentDecoder::new(params, config, width, contexts, target_vocabulary, shared);
+        Ok(Seq2Seq { encoder, context, bridge, decoder })
+    }
+
+    /// How it looks at the source while it writes, if it does.
+    pub fn attention(&self) -> Option<&Attention> {
+        self.decoder.attention()
     }
 
     /// Reads packed sources.
@@ -53,9 +63,12 @@ impl Seq2Seq {
 
     /// Where the decoder stands before its first step; row `i` reads the source at place `of[i]`.
     pub fn start(&self, pass: &Pass, encoded: &Encoded, of: Arc<[u32]>) -> DecoderState {
-        let first = self.bridge.forward(pass, encoded, &of);
-        let memory = self.decoder.attention.memory(pass, encoded, of);
-        self.decoder.start(pass, first, memory)
+        let told = self.context.forward(pass, encoded);
+        let first = self.bridge.forward(pass, &told.first, &of);
+        let each_step = told.each_step.map(|context| gather_rows(&context, &of)); // [readers, context]
+        let attention = self.decoder.attention();
+        let memory = attention.map(|attention| attention.memory(pass, &encoded.states, &encoded.rows, of));
+        self.decoder.start(pass, first, each_step, memory)
     }
 
     /// One step of the decoder.

@@ -1,7 +1,7 @@
 //! A whole model: its steps equal its sequences, batch mates change nothing, weights survive a file.
 
 use couplet_nn::weights::{self, WeightsError};
-use couplet_nn::{Batch, BridgeKind, ModelConfig, Packed, Pass, Seq2Seq, Training};
+use couplet_nn::{Batch, BridgeKind, ModelConfig, Packed, Pass, Seq2Seq, Tied, Training};
 use couplet_tensor::{Device, Params, Tape};
 
 const START: u32 = 2;
@@ -12,7 +12,8 @@ const TARGET_WORDS: usize = 11;
 /// Two layers with odd sizes; the decoder has as many units as the encoder's directions together.
 fn config(bridge: BridgeKind, bidirectional: bool) -> ModelConfig {
     let mut config = ModelConfig { bridge, ..ModelConfig::default() };
-    (config.encoder.hidden, config.encoder.embedding, config.encoder.bidirectional) = (5, 7, bidirectional);
+    (config.encoder.hidden, config.encoder.embedding, config.encoder.bidirectional) =
+        (5.into(), 7, bidirectional);
     (config.decoder.hidden, config.decoder.embedding, config.attention.size) = (10, 6, 9);
     config
 }
@@ -73,7 +74,7 @@ fn steps_equal_the_sequence() {
                 let log_sum = logits.iter().map(|logit| logit.exp()).sum::<f32>().ln();
                 let loss = log_sum - logits[next as usize];
                 assert!((loss - expected[i][step]).abs() < 1e-5, "pair {i}, step {step}");
-                let attention = stepped.weights.to_vec();
+                let attention = stepped.weights.expect("a model with attention").to_vec();
                 assert_eq!(attention.len(), source.len());
                 assert!((attention.iter().sum::<f32>() - 1.0).abs() < 1e-5);
                 (state, token) = (stepped.state, next);
@@ -137,8 +138,81 @@ fn weights_of_another_model_are_refused() {
     let error = read(&larger).unwrap_err();
     assert_eq!(error.to_string(), "tensor \"attention.key.weight\" is [9, 10], the model's is [8, 10]");
     let mut deeper = config(BridgeKind::Dense, true);
-    deeper.encoder.layers = 3;
+    deeper.encoder.layers = Some(3);
     let error = read(&deeper).unwrap_err();
     assert!(matches!(&error, WeightsError::Missing { name } if name == "encoder.weight_ih_l2"), "{error}");
     assert!(matches!(weights::read(&mut build(&larger).0, &bytes[..9]), Err(WeightsError::Damaged(_))));
+}
+
+/// A config and a model of the first version: what it says means the same, and its weights have the same names and shapes.
+#[test]
+fn models_of_the_first_version_can_be_read() {
+    let text = "
+        bridge = 'dense'
+        [encoder]
+        kind = 'lstm'
+        bidirectional = true
+        layers = 1
+        hidden = 5
+        embedding = 7
+        dropout = 0.2
+        [attention]
+        score = 'additive'
+        size = 9
+        [decoder]
+        kind = 'lstm'
+        layers = 1
+        hidden = 10
+        embedding = 6
+        dropout = 0.2
+    ";
+    let read: ModelConfig = toml::from_str(text).unwrap();
+    let mut same = config(BridgeKind::Dense, true);
+    (same.encoder.layers, same.decoder.layers) = (Some(1), 1);
+    assert_eq!(read, same);
+    let (params, _) = build(&read);
+    let shapes: Vec<String> = params
+        .iter()
+        .map(|param| format!("{} {:?}", params.name(param), params.tensor(param).shape()))
+        .collect();
+    let expected = [
+        "encoder.embedding.weight (13, 7)",
+        "encoder.weight_ih_l0 (20, 7)",
+        "encoder.weight_hh_l0 (20, 5)",
+        "encoder.bias_ih_l0 (1, 20)",
+        "encoder.weight_ih_l0_reverse (20, 7)",
+        "encoder.weight_hh_l0_reverse (20, 5)",
+        "encoder.bias_ih_l0_reverse (1, 20)",
+        "bridge.0.0.weight (10, 10)",
+        "bridge.0.0.bias (1, 10)",
+        "bridge.0.1.weight (10, 10)",
+        "bridge.0.1.bias (1, 10)",
+        "decoder.embedding.weight (11, 6)",
+        "decoder.weight_ih_l0 (40, 16)",
+        "decoder.weight_hh_l0 (40, 10)",
+        "decoder.bias_ih_l0 (1, 40)",
+        "attention.key.weight (9, 10)",
+        "attention.query.weight (9, 10)",
+        "attention.vector (1, 9)",
+        "decoder.mix.weight (10, 20)",
+        "decoder.mix.bias (1, 10)",
+        "decoder.output.weight (11, 10)",
+        "decoder.output.bias (1, 11)",
+    ];
+    assert_eq!(shapes, expected);
+}
+
+/// Tied weights are there once: without `decoder.output.weight`, and with all of them tied without `decoder.embedding.weight`.
+#[test]
+fn tied_weights_are_counted_once() {
+    let count = |tied| {
+        let mut config = config(BridgeKind::Dense, true);
+        (config.decoder.embedding, config.encoder.embedding, config.decoder.tied) = (10, 10, tied);
+        let mut params = Params::new(&Device::cpu(), 3);
+        Seq2Seq::new(&mut params, &config, TARGET_WORDS, TARGET_WORDS).unwrap();
+        params.count()
+    };
+    let table = TARGET_WORDS * 10;
+    assert_eq!(count(Tied::None), count(Tied::Output) + table);
+    assert_eq!(count(Tied::Output), count(Tied::All) + table);
 }

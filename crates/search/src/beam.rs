@@ -16,7 +16,7 @@ pub struct Hypothesis {
     pub log_probability: f32,
     /// What it is worth: the log-probability, made comparable between lengths.
     pub score: f32,
-    /// For each token, how much each place of the source was looked at.
+    /// For each token, how much each place of the source was looked at; nothing where the model does not look.
     pub attention: Vec<Vec<f32>>,
 }
 
@@ -83,7 +83,7 @@ impl Beam {
                     self.finish(before, log_probability, length, config);
                 }
             } else if next.len() < config.beam {
-                let attention = rows[parent].1[..self.source].to_vec();
+                let attention = rows[parent].1.iter().take(self.source).copied().collect();
                 self.written.push(Written { token, before, attention });
                 next.push((parent, Live { log_probability, last: Some(self.written.len() - 1) }));
             }

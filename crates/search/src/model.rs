@@ -25,6 +25,6 @@ pub struct Step<S> {
     pub state: S,
     /// The probability of each token, row after row.
     pub probabilities: Vec<f32>,
-    /// How much each row looked at each place of its source, row after row.
+    /// How much each row looked at each place of its source, row after row; nothing where the model does not look.
     pub attention: Vec<f32>,
 }

@@ -22,6 +22,8 @@ pub struct Translator<'a> {
     pub source: &'a Tokenizer,
     /// Its target's tokenizer.
     pub target: &'a Tokenizer,
+    /// Which of the attention's heads is shown, the first being 0; without a choice, the mean of all.
+    pub head: Option<usize>,
 }
 
 /// A translated line.
@@ -37,14 +39,14 @@ pub struct Translation {
     pub source_tokens: Vec<String>,
     /// The target's tokens, to be read.
     pub target_tokens: Vec<String>,
-    /// For each target token, how much each source token was looked at.
+    /// For each target token, how much each source token was looked at; nothing where the model does not look.
     pub attention: Vec<Vec<f32>>,
 }
 
 impl<'a> From<&'a Loaded> for Translator<'a> {
     fn from(loaded: &'a Loaded) -> Self {
         let Loaded { source, target, model, params, .. } = loaded;
-        Translator { model, params, source, target }
+        Translator { model, params, source, target, head: None }
     }
 }
 
@@ -54,7 +56,7 @@ impl Translator<'_> {
         let sources: Vec<Vec<u32>> = lines.iter().map(|line| self.encode(line.as_ref())).collect();
         let lengths: Vec<(usize, usize)> = sources.iter().map(|source| (cut(source).len(), 0)).collect();
         let mut translations: Vec<Translation> = sources.iter().map(|_| Translation::empty()).collect();
-        let network = Network { model: self.model, params: self.params };
+        let network = self.network();
         for batch in in_order(&lengths, config.batch_tokens) {
             let batch: Vec<usize> =
                 batch.into_iter().map(|i| i as usize).filter(|&i| lengths[i].0 > 0).collect();
@@ -80,12 +82,17 @@ impl Translator<'_> {
         let tokens = self.target.encode(target);
         let batch = Batch::new(&[(cut(&source), &tokens)], &[0], START, END);
         let pass = Pass::inference(self.params);
-        let weights = self.model.sequence(&pass, &batch).weights;
+        let attention = self.network().shown(self.model.sequence(&pass, &batch).weights.as_ref());
         let log_probability = -self.model.loss(&pass, &batch, 0.0).of_rows.to_vec().iter().sum::<f32>();
+        let places = attention.len() / batch.targets();
         let attention =
-            weights.to_vec().chunks(weights.columns()).take(tokens.len()).map(<[f32]>::to_vec).collect();
+            (0..tokens.len()).map(|step| attention[step * places..(step + 1) * places].to_vec()).collect();
         let score = log_probability / batch.targets() as f32;
         self.translation(&source, Hypothesis { tokens, log_probability, score, attention })
+    }
+
+    fn network(&self) -> Network<'_> {
+        Network { model: self.model, params: self.params, head: self.head }
     }
 
     fn encode(&self, line: &str) -> Vec<u32> {

@@ -17,18 +17,29 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Fixture {
+        Fixture::with_heads(1)
+    }
+
+    fn with_heads(heads: usize) -> Fixture {
         let tokenizer =
             |lines: &[&str]| Tokenizer::train(&TokenizerConfig::default(), lines).expect("some words");
         let (source, target) = (tokenizer(&ENGLISH), tokenizer(&CHINESE));
         let mut config = ModelConfig::default();
-        (config.encoder.hidden, config.decoder.hidden) = (12, 24);
+        (config.encoder.hidden, config.decoder.hidden) = (12.into(), 24);
+        config.attention.heads = heads;
         let mut params = Params::new(&Device::cpu(), 5);
         let model = Seq2Seq::new(&mut params, &config, source.vocabulary_size(), target.vocabulary_size());
         Fixture { model: model.expect("a sound config"), params, source, target }
     }
 
     fn translator(&self) -> Translator<'_> {
-        Translator { model: &self.model, params: &self.params, source: &self.source, target: &self.target }
+        Translator {
+            model: &self.model,
+            params: &self.params,
+            source: &self.source,
+            target: &self.target,
+            head: None,
+        }
     }
 }
 
@@ -63,5 +74,21 @@ fn a_forced_target_has_the_score_of_the_search() {
             assert!((found.score - forced.score).abs() < 1e-4, "{} and {}", found.score, forced.score);
         }
         assert_eq!(forced.source_tokens, found.source_tokens);
+    }
+}
+
+/// What is shown of two heads is one of them, or their mean.
+#[test]
+fn heads_are_shown_one_by_one_or_as_their_mean() {
+    let fixture = Fixture::with_heads(2);
+    let forced = |head| {
+        let translator = Translator { head, ..fixture.translator() };
+        translator.force("Tom chases Jerry", "汤姆 追逐 杰瑞").attention.concat()
+    };
+    let (mean, first, second) = (forced(None), forced(Some(0)), forced(Some(1)));
+    assert_eq!(mean.len(), 9);
+    assert_ne!(first, second);
+    for (mean, (first, second)) in mean.iter().zip(first.iter().zip(&second)) {
+        assert!((mean - (first + second) / 2.0).abs() < 1e-6);
     }
 }

@@ -54,6 +54,7 @@
 //! Shapes that do not fit are a bug of the caller: operations panic and name both shapes. Nothing here reads files or other
 //! input, so nothing but the opening of a GPU returns an error; [`cuda`] says what happens when one fails later.
 
+pub mod activation;
 pub mod cell;
 #[cfg(feature = "cuda")]
 pub mod cuda;

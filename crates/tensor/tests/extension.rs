@@ -9,21 +9,21 @@ use couplet_tensor::{Device, Isa, Params, Rows, Tape, Tensor, Var};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The linear score `σ(p·s + q·h + r)`: its query and key have one place, `p·s` and `q·h + r`.
+/// The nearer, the better: `e^(−(q − k)²)` for each place.
 #[derive(Clone, Copy, Debug)]
-struct Linear;
+struct Near;
 
-impl Score for Linear {
+impl Score for Near {
     const VECTOR: bool = false;
 
     fn term<L: Lane>(query: L, key: L, _vector: L) -> L {
-        (query + key).sigmoid()
+        let apart = query - key;
+        (-(apart * apart)).exp()
     }
 
-    fn term_back<L: Lane>(query: L, key: L, _vector: L, gradient: L) -> [L; 3] {
-        let y = (query + key).sigmoid();
-        let inner = gradient * y * (L::lit(1.0) - y);
-        [inner, inner, L::lit(0.0)]
+    fn term_back<L: Lane>(query: L, key: L, vector: L, gradient: L) -> [L; 3] {
+        let inner = gradient * Self::term(query, key, vector) * (key - query) * L::lit(2.0);
+        [inner, -inner, L::lit(0.0)]
     }
 }
 
@@ -46,25 +46,26 @@ impl Cell for Leaky {
     }
 }
 
-/// With q = 0 and keys ln 3 and 0, the energies are σ(ln 3) = 3/4 and σ(0) = 1/2. Their softmax is
-/// 1 / (1 + e^(−1/4)) = 0.562177 and 0.437823, and the context of the values 1 and 0 is the first of them.
+/// With q = 0 and keys 0 and √(ln 2), the energies are e^0 = 1 and e^(−ln 2) = 1/2. Their softmax is
+/// 1 / (1 + e^(−1/2)) = 0.622459 and 0.377541, and the context of the values 1 and 0 is the first of them.
 #[test]
 fn a_score_from_outside_by_hand() {
     let device = Device::cpu();
     let constant = |rows, numbers: &[f32]| Var::constant(Tensor::new(&device, rows, 1, numbers));
     let memory = Memory {
-        keys: constant(2, &[3.0f32.ln(), 0.0]),
+        keys: constant(2, &[0.0, 2.0f32.ln().sqrt()]),
         values: constant(2, &[1.0, 0.0]),
+        heads: 1,
         rows: Arc::new(Rows::new(&[2])),
         of: [0].into(),
     };
-    let [context, weights] = attend::<Linear>(&constant(1, &[0.0]), None, &memory);
-    assert!((context.value().item() - 0.562_177).abs() < 1e-6, "{context:?}");
-    assert!((weights.value().to_vec()[1] - 0.437_823).abs() < 1e-6, "{weights:?}");
+    let [context, weights] = attend::<Near>(&constant(1, &[0.0]), None, &memory);
+    assert!((context.value().item() - 0.622_459).abs() < 1e-6, "{context:?}");
+    assert!((weights.value().to_vec()[1] - 0.377_541).abs() < 1e-6, "{weights:?}");
 }
 
 /// The fused scan takes them as it takes our own, and equals the loop over its steps. A depth of 5 leaves lanes over, in
-/// which σ(0 + 0) is not zero.
+/// which e^0 is not zero.
 #[test]
 fn both_in_a_fused_scan() {
     const HIDDEN: usize = 9;
@@ -85,6 +86,7 @@ fn both_in_a_fused_scan() {
         let memory = Memory {
             keys: leaf(source.total(), DEPTH),
             values: leaf(source.total(), WIDTH),
+            heads: 1,
             rows: Arc::clone(&source),
             of: [2, 0, 1].into(),
         };
@@ -93,15 +95,12 @@ fn both_in_a_fused_scan() {
             state: leaf(HIDDEN, HIDDEN),
             bias: leaf(1, HIDDEN),
             state_bias: None,
+            norm: None,
         };
         let inputs = [memory.keys.clone(), layer.input.clone(), layer.state.clone()];
         let query = leaf(DEPTH, HIDDEN);
-        let scan = Scan::<Leaky, Linear> {
-            layers: vec![layer],
-            query: Some(query),
-            vector: None,
-            kind: PhantomData,
-        };
+        let scan =
+            Scan::<Leaky, Near> { layers: vec![layer], query: Some(query), vector: None, kind: PhantomData };
         let x = leaf(target.total(), 2);
         let start = scan.zero_state(target.batch(), &memory);
         let scanned = match fused {

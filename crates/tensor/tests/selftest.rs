@@ -5,13 +5,15 @@ use couplet_tensor::{Device, Isa, Precision, selftest};
 use std::collections::HashSet;
 
 /// All there are: a new one has its cases too.
-const OPERATIONS: [&str; 21] = [
+const OPERATIONS: [&str; 24] = [
     "linear",
     "embedding",
     "gather_rows",
     "concat_columns",
     "concat_rows",
     "row_block",
+    "flatten_steps",
+    "pool",
     "tanh",
     "sigmoid",
     "relu",
@@ -22,6 +24,7 @@ const OPERATIONS: [&str; 21] = [
     "layer_norm",
     "softmax",
     "cross_entropy",
+    "logistic_loss",
     "cell_step",
     "attend",
     "recurrent",

@@ -1,7 +1,7 @@
 //! A whole run, as a user writes it: one TOML file.
 
 use couplet_data::TokenizerConfig;
-use couplet_nn::{ConfigError, ModelConfig};
+use couplet_nn::{ConfigError, ModelConfig, Tied};
 use couplet_search::SearchConfig;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,9 @@ pub struct DataConfig {
     /// Training pairs with more tokens than this on a side are left out.
     #[serde(default = "longest_pair")]
     pub max_tokens: usize,
+    /// Whether both sides share one vocabulary, made of both as `[data.source]` says.
+    #[serde(default)]
+    pub joint_vocabulary: bool,
     /// `[data.source]`: how sources become tokens
     #[serde(default)]
     pub source: TokenizerConfig,
@@ -255,6 +258,15 @@ impl Config {
         let wrong = |message: String, hint: &str| {
             Err(ConfigFileError::Wrong { place: name.to_owned(), message, hint: Some(hint.to_owned()) })
         };
+        let DataConfig { joint_vocabulary, source, target, .. } = &self.data;
+        if *joint_vocabulary && target != source && *target != TokenizerConfig::default() {
+            let message = "data.joint_vocabulary with a [data.target] unlike [data.source]".to_owned();
+            return wrong(message, "one vocabulary is made as [data.source] says; leave [data.target] out");
+        }
+        if self.model.decoder.tied == Tied::All && !joint_vocabulary {
+            let message = "model.decoder.tied = \"all\" without data.joint_vocabulary".to_owned();
+            return wrong(message, "set data.joint_vocabulary = true, or use tied = \"output\"");
+        }
         let TrainConfig { rate, clip, label_smoothing, validate_every, .. } = self.train;
         if !(rate > 0.0 && rate.is_finite()) {
             return wrong(format!("train.rate = {rate}"), "a number above 0");
@@ -326,10 +338,8 @@ mod tests {
     fn an_unknown_key_is_named_with_its_line_and_the_possible_ones() {
         let (message, hint) = error(&format!("{SMALL}[model.encoder]\nlayrs = 2\n"), &[]);
         assert_eq!(message, "c.toml:6: unknown field \"layrs\"");
-        assert_eq!(
-            hint,
-            "one of \"kind\", \"bidirectional\", \"layers\", \"hidden\", \"embedding\", \"dropout\""
-        );
+        assert!(hint.starts_with("one of \"kind\", \"activation\", \"input\", "), "{hint}");
+        assert!(hint.contains("\"layers\""), "{hint}");
     }
 
     #[test]
@@ -342,11 +352,25 @@ mod tests {
     fn any_key_can_be_set() {
         let overrides = ["model.encoder.layers=1", "data.valid=c.tsv", "train.rate=0.5"].map(str::to_owned);
         let config = Config::parse(SMALL, "c.toml", &overrides).unwrap();
-        assert_eq!((config.model.encoder.layers, config.train.rate), (1, 0.5));
+        assert_eq!((config.model.encoder.layers, config.train.rate), (Some(1), 0.5));
         assert_eq!(config.data.valid, Files::Tsv("c.tsv".into()));
         let (message, _) = error(SMALL, &["model.encoder.layers=two"]);
         assert_eq!(message, "--set model.encoder.layers=two: invalid type: string \"two\"");
         assert_eq!(error(SMALL, &["rate"]).0, "--set rate: no = in it");
+    }
+
+    #[test]
+    fn tied_sources_need_a_joint_vocabulary() {
+        let tied = ["model.decoder.tied=all", "model.decoder.hidden=256"];
+        assert_eq!(
+            error(SMALL, &tied).0,
+            "c.toml: model.decoder.tied = \"all\" without data.joint_vocabulary"
+        );
+        let joint = "data.joint_vocabulary=true";
+        let both = [tied[0], tied[1], joint].map(str::to_owned);
+        assert!(Config::parse(SMALL, "c.toml", &both).is_ok());
+        let (message, _) = error(SMALL, &[joint, "data.target.kind=char"]);
+        assert_eq!(message, "c.toml: data.joint_vocabulary with a [data.target] unlike [data.source]");
     }
 
     /// With a warm-up of 4 and a rate of 1: 1/4, 1/2, 3/4, 1, then √(4/5), and √(4/16) = 1/2.

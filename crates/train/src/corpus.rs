@@ -42,13 +42,22 @@ impl Corpus {
 
     /// Trains tokenizers on the training pairs and turns all pairs into ids.
     pub fn new(config: &DataConfig, train: &[Pair], valid: &[Pair]) -> Result<Corpus, DataError> {
-        let source = Tokenizer::train(&config.source, train.iter().map(|pair| &pair.source))?;
-        let target = Tokenizer::train(&config.target, train.iter().map(|pair| &pair.target))?;
+        let (source, target) = tokenizers(config, train)?;
         let all = Examples::new(train, &source, &target);
         let (train, left_out) = all.up_to(config.max_tokens);
         let valid = Examples::new(valid, &source, &target);
         Ok(Corpus { source, target, train, valid, left_out })
     }
+}
+
+/// Trains the tokenizers of both sides.
+fn tokenizers(config: &DataConfig, train: &[Pair]) -> Result<(Tokenizer, Tokenizer), DataError> {
+    let (sources, targets) = (train.iter().map(|pair| &pair.source), train.iter().map(|pair| &pair.target));
+    if config.joint_vocabulary {
+        let both = Tokenizer::train(&config.source, sources.chain(targets))?;
+        return Ok((both.clone(), both));
+    }
+    Ok((Tokenizer::train(&config.source, sources)?, Tokenizer::train(&config.target, targets)?))
 }
 
 impl Examples {

@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// Write an SVG file instead of drawing in the terminal.
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Show one of the attention's heads, the first being 1 [default: the mean of all]
+    #[arg(long, value_name = "N")]
+    head: Option<usize>,
     #[command(flatten)]
     device: DeviceArguments,
 }
@@ -42,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Some(text) => text.clone(),
         None => read_stdin()?,
     };
-    let translator = Translator::from(&loaded);
+    let translator = Translator { head: chosen_head(arguments, &loaded)?, ..Translator::from(&loaded) };
     let translation = match &arguments.target {
         Some(target) => translator.force(&text, target),
         None => translator.translate(&[&text], &loaded.search).remove(0),
@@ -56,6 +59,24 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         None => print!("{}", heatmap.to_terminal(WIDTH, colour())),
     }
     Ok(())
+}
+
+/// The head to show, the first being 0. A model without attention has nothing to show.
+fn chosen_head(arguments: &Arguments, loaded: &Loaded) -> Result<Option<usize>, Failure> {
+    let Some(attention) = loaded.model.attention() else {
+        return Err(Failure::new(
+            format!("{}: this model has no attention to show", arguments.model.display()),
+            Some("train a model whose model.attention.score is not \"none\"".to_owned()),
+        ));
+    };
+    let heads = attention.heads();
+    match arguments.head {
+        Some(head) if !(1..=heads).contains(&head) => Err(Failure::usage(
+            format!("--head {head}: the model's attention has {heads}"),
+            Some(format!("a head from 1 to {heads}, or leave it out for the mean of all")),
+        )),
+        head => Ok(head.map(|head| head - 1)),
+    }
 }
 
 fn read_stdin() -> Result<String, Failure> {

@@ -51,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         params: &trained.params,
         source: &trained.corpus.source,
         target: &trained.corpus.target,
+        head: None,
     };
     let sources: Vec<&str> = data.test.iter().map(|pair| pair.source.as_str()).collect();
     let targets: Vec<&str> = data.test.iter().map(|pair| pair.target.as_str()).collect();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Show a model layer by layer: shapes and parameters.
 #[derive(clap::Args)]
-#[command(after_help = "Example: couplet inspect my-model/config.toml")]
+#[command(after_help = "Example: couplet inspect my-model/config.toml --set model.encoder.kind=gru")]
 pub(crate) struct Arguments {
     /// A config file, or a model folder.
     model: PathBuf,
@@ -30,30 +30,66 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let config = Config::read(&arguments.model, &arguments.set)?;
     let mut params = Params::new(&device, 0);
-    let (source, target) = (config.data.source.vocab_size, config.data.target.vocab_size);
+    let source = config.data.source.vocab_size;
+    let target = if config.data.joint_vocabulary { source } else { config.data.target.vocab_size };
     Seq2Seq::new(&mut params, &config.model, source, target)?;
     print_table(&params);
     println!("\nThe vocabularies are counted as large as the config allows: {source} and {target} tokens.");
     Ok(())
 }
 
-/// The parts of a model in order, each with its parameters, and sums.
+/// One parameter of the table.
+struct Row {
+    name: String,
+    shape: (usize, usize),
+}
+
+impl Row {
+    fn count(&self) -> usize {
+        self.shape.0 * self.shape.1
+    }
+
+    /// The part of the model: `encoder` of `encoder.weight_ih_l0`.
+    fn part(&self) -> &str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+
+    /// The recurrent layer, both directions together: `l0` of `encoder.weight_ih_l0_reverse`.
+    fn layer(&self) -> Option<&str> {
+        let (_, layer) = self.name.split_once("_ih_").or_else(|| self.name.split_once("_hh_"))?;
+        layer.split('_').next()
+    }
+}
+
+/// The parts of a model, each with its parameters, and sums of recurrent layers, of parts and of all.
 fn print_table(params: &Params) {
-    let part = |name: &str| name.split(['.', '_']).next().unwrap_or_default().to_owned();
-    let rows: Vec<(String, usize, usize)> = params
-        .iter()
-        .map(|param| {
-            let (rows, columns) = params.tensor(param).shape();
-            (params.name(param).to_owned(), rows, columns)
-        })
-        .collect();
-    println!("{:36} {:>15} {:>12}", "parameter", "shape", "count");
-    for group in rows.chunk_by(|a, b| part(&a.0) == part(&b.0)) {
-        for (name, rows, columns) in group {
-            println!("{name:36} {:>15} {:>12}", format!("{rows} × {columns}"), rows * columns);
+    let row = |param| Row { name: params.name(param).to_owned(), shape: params.tensor(param).shape() };
+    let rows: Vec<Row> = params.iter().map(row).collect();
+    let mut parts: Vec<&str> = Vec::new();
+    rows.iter().map(Row::part).for_each(|part| {
+        if !parts.contains(&part) {
+            parts.push(part);
         }
-        let sum: usize = group.iter().map(|(_, rows, columns)| rows * columns).sum();
-        println!("{:36} {:>15} {sum:>12}\n", format!("  {} in all", part(&group[0].0)), "");
+    });
+    println!("{:36} {:>15} {:>12}", "parameter", "shape", "count");
+    for part in parts {
+        let own: Vec<&Row> = rows.iter().filter(|row| row.part() == part).collect();
+        for layer in own.chunk_by(|a, b| a.layer() == b.layer()) {
+            for row in layer {
+                let (rows, columns) = row.shape;
+                println!("{:36} {:>15} {:>12}", row.name, format!("{rows} × {columns}"), row.count());
+            }
+            if let Some(name) = layer[0].layer() {
+                print_sum(&format!("{part}.{name}"), layer);
+            }
+        }
+        print_sum(part, &own);
+        println!();
     }
     println!("{:36} {:>15} {:>12}", "all", "", params.count());
+}
+
+fn print_sum(name: &str, rows: &[&Row]) {
+    let sum: usize = rows.iter().map(|row| row.count()).sum();
+    println!("{:36} {:>15} {sum:>12}", format!("  {name} in all"), "");
 }

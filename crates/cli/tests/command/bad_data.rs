@@ -73,7 +73,8 @@ fn an_unknown_key_and_a_wrong_type() {
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, text.replace("layers = 1 # not 2: this", "layrs = 1 # not 2: this")).unwrap();
     let line = 1 + text.lines().position(|line| line.starts_with("layers = 1 # not 2: this")).unwrap();
-    let hint = "one of \"kind\", \"bidirectional\", \"layers\", \"hidden\", \"embedding\", \"dropout\"";
+    let hint = "one of \"kind\", \"activation\", \"input\", \"embedding\", \"bidirectional\", \"reverse\", \"layers\", \
+                \"hidden\", \"residual_from\", \"dropout\", \"variational\", \"layer_norm\", \"forget_bias\"";
     let error = format!("project/config.toml:{line}: unknown field \"layrs\"");
     couplet(folder.path(), &["train", "project/config.toml"]).failed(2, &error, hint);
 
@@ -90,6 +91,18 @@ fn a_model_that_cannot_be() {
     let hint = "use bridge = \"dense\", or give both sides the same layers and sizes (both directions of the encoder count)";
     train(folder.path(), &["--set", "model.bridge=copy", "--set", "model.decoder.hidden=8"])
         .failed(2, error, hint);
+    train(folder.path(), &["--set", "model.attention.score=none", "--set", "model.context.kind=none"])
+        .failed(
+            2,
+            "project/config.toml: model.attention.score = \"none\" with model.context.kind = \"none\"",
+            "the decoder would know nothing of the source; choose a score or a context",
+        );
+    let misspelt = ["train", "project/config.toml", "--set", "model.attention.score=baudanau"];
+    couplet(folder.path(), &misspelt).failed(
+        2,
+        "--set model.attention.score=baudanau: unknown variant \"baudanau\"",
+        "one of \"additive\", \"dot\", \"scaled-dot\", \"general\", \"concat\", \"linear\", \"query-key\", \"none\"",
+    );
 }
 
 #[test]

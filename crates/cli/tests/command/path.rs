@@ -112,6 +112,40 @@ fn parameters_can_be_counted_by_hand() {
     };
     assert_eq!(parts("encoder", &["", "_reverse"]), 1088);
     assert_eq!(parts("decoder", &[""]), 2624);
+    assert_eq!([count("encoder.l0"), count("decoder.l0")], [1088, 2624]);
+}
+
+/// A plain pair of networks has nothing to look at, and says so; a model with two heads shows one of them.
+#[test]
+fn what_a_model_can_show() {
+    let folder = new_project();
+    let train = |out: &str, overrides: &[&str]| {
+        let overrides: Vec<&str> = overrides.iter().flat_map(|each| ["--set", each]).collect();
+        let arguments = [&["train", "project/config.toml", "--out", out], &TINY[..], &overrides].concat();
+        couplet(folder.path(), &arguments).ok();
+    };
+    train("plain", &["model.attention.score=none", "model.encoder.kind=gru", "model.decoder.kind=rnn"]);
+    couplet(folder.path(), &["attend", "--model", "plain", "Tom sees Jerry"]).failed(
+        1,
+        "plain: this model has no attention to show",
+        "train a model whose model.attention.score is not \"none\"",
+    );
+    let translated = couplet_reading(folder.path(), &["translate", "--model", "plain"], b"Tom sees Jerry\n");
+    assert_eq!(translated.ok().lines().count(), 1);
+
+    train("two", &["model.attention.heads=2"]);
+    let attend = |head: &str| {
+        couplet(
+            folder.path(),
+            &["attend", "--model", "two", "Tom sees Jerry", "--target", "狗", "--head", head],
+        )
+    };
+    assert!(attend("2").ok().starts_with("狗\n"));
+    attend("3").failed(
+        2,
+        "--head 3: the model's attention has 2",
+        "a head from 1 to 2, or leave it out for the mean of all",
+    );
 }
 
 /// Ctrl-C during a long training: it saves, says so, and ends well.

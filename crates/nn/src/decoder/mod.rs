@@ -1,13 +1,16 @@
 //! Writers: from what is written so far to the next token.
 
+mod layers;
+mod readout;
 mod recurrent;
 
 pub use recurrent::RecurrentDecoder;
 
 use crate::pass::Pass;
 use crate::tokens::Packed;
-use couplet_tensor::ops::{Memory, ScanState, gather_rows};
+use couplet_tensor::ops::gather_rows;
 use couplet_tensor::{Tensor, Var};
+use layers::LayersState;
 
 /// A writer. Search takes its steps one by one, training takes a sequence at once; both give the same.
 pub trait Decoder {
@@ -21,19 +24,17 @@ pub trait Decoder {
 /// Where a decoder stands, a row for each hypothesis.
 #[derive(Clone, Debug)]
 pub struct DecoderState {
-    pub(crate) scan: ScanState,
-    pub(crate) memory: Memory,
+    pub(crate) layers: LayersState,
+    /// The context that enters every step.
+    pub(crate) told: Option<Var>,
 }
 
 impl DecoderState {
     /// Row `rows[i]` as row `i`: some may be gone, some may be there several times. The sources are not copied.
     pub fn select(&self, rows: &[u32]) -> DecoderState {
-        let pick = |part: &Var| gather_rows(part, rows);
-        let layers = self.scan.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect();
-        let of = rows.iter().map(|&row| self.memory.of[row as usize]).collect();
         DecoderState {
-            scan: ScanState { layers, context: pick(&self.scan.context) },
-            memory: Memory { of, ..self.memory.clone() },
+            layers: self.layers.select(rows),
+            told: self.told.as_ref().map(|told| gather_rows(told, rows)),
         }
     }
 }
@@ -45,8 +46,8 @@ pub struct Stepped {
     pub logits: Var,
     /// Where the decoder stands now.
     pub state: DecoderState,
-    /// How much each step of its source each row looked at: rows × source steps.
-    pub weights: Tensor,
+    /// How much each step of its source each row looked at: rows × heads·source steps. Without attention, none.
+    pub weights: Option<Tensor>,
 }
 
 /// What a whole sequence gives.
@@ -54,6 +55,6 @@ pub struct Stepped {
 pub struct Sequence {
     /// What the next token is predicted from: target rows × hidden.
     pub features: Var,
-    /// target rows × source steps
-    pub weights: Tensor,
+    /// target rows × heads·source steps; without attention, none
+    pub weights: Option<Tensor>,
 }

@@ -1,102 +1,126 @@
+use super::layers::{Layers, Sight, Written};
+use super::readout::Readout;
 use super::{Decoder, DecoderState, Sequence, Stepped};
 use crate::attention::Attention;
-use crate::config::DecoderConfig;
-use crate::layer::{Embedding, Linear, RecurrentLayer};
+use crate::config::{ModelConfig, Tied};
+use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::tokens::Packed;
-use couplet_tensor::cell::Lstm;
-use couplet_tensor::ops::{Memory, Scan, ScanState, concat_columns, linear, tanh};
-use couplet_tensor::score::Additive;
-use couplet_tensor::{Params, Tensor, Var};
-use std::marker::PhantomData;
+use couplet_tensor::ops::{Memory, concat_columns, linear, repeat_over_steps};
+use couplet_tensor::{Init, Params, Tensor, Var};
 
 /// The numbers under which the decoder's layers drop.
 const DROPOUT: u32 = 200;
 
-/// A stack of recurrent layers with attention, whose context enters the next step.
+/// A stack of recurrent layers that writes token by token. In every step,
+///
+/// 1. the token before, and what the decoder is told of the source, enter the layers;
+/// 2. the layers take a step, and look at the source;
+/// 3. the token is predicted from the new state, and from what was seen.
 #[derive(Clone, Debug)]
 pub struct RecurrentDecoder {
     embedding: Embedding,
-    layers: Vec<RecurrentLayer>,
-    /// How it looks at the source.
-    pub attention: Attention,
-    /// From state and context to the attention vector.
-    mix: Linear,
-    /// From the attention vector to the vocabulary.
-    pub(crate) output: Linear,
-    dropout: f32,
+    layers: Layers,
+    readout: Readout,
+    /// From what a token is predicted from to the vocabulary.
+    output: Linear,
+    dropout: Dropout,
 }
 
 impl RecurrentDecoder {
-    /// Adds the decoder's parameters; `width` is that of the encoder's states.
+    /// Adds the decoder's parameters, for encoder states of `width` numbers and contexts of every step of `contexts` numbers, the
+    /// attention's and the one that it is told; `shared` is the source's embedding, for a decoder that is tied to it.
     pub fn new(
         params: &mut Params,
-        config: &DecoderConfig,
-        attention: impl FnOnce(&mut Params) -> Attention,
+        config: &ModelConfig,
         width: usize,
+        contexts: [Option<usize>; 2],
         vocabulary: usize,
+        shared: Option<&Embedding>,
     ) -> Self {
-        let hidden = config.hidden;
-        let embedding = Embedding::new(params, "decoder.embedding", vocabulary, config.embedding);
-        let layers = (0..config.layers).map(|layer| {
-            let inputs = if layer == 0 { config.embedding + width } else { hidden };
-            RecurrentLayer::new::<Lstm>(params, "decoder", &format!("l{layer}"), inputs, hidden)
+        let ModelConfig { attention, decoder, .. } = config;
+        let (cell, hidden) = (decoder.cell(), decoder.hidden);
+        let embedding = match shared.filter(|_| decoder.tied == Tied::All) {
+            Some(shared) => shared.clone(),
+            None => Embedding::new(params, "decoder.embedding", vocabulary, decoder.embedding),
+        };
+        let [seen, told] = contexts.map(Option::unwrap_or_default);
+        let fed = if attention.feed { seen } else { 0 };
+        let layers = (0..decoder.layers).map(|layer| {
+            let inputs = if layer == 0 { decoder.embedding + told + fed } else { hidden };
+            RecurrentLayer::new(params, "decoder", &format!("l{layer}"), cell, inputs, hidden)
         });
-        RecurrentDecoder {
-            layers: layers.collect(),
-            attention: attention(params),
-            mix: Linear::new(params, "decoder.mix", hidden + width, hidden, true),
-            output: Linear::new(params, "decoder.output", hidden, vocabulary, true),
-            embedding,
-            dropout: config.dropout,
-        }
+        let layers = layers.collect();
+        let sight = Sight::new(Attention::new(params, attention, width, hidden), attention, cell);
+        let readout = Readout::new(params, config.readout(), hidden, seen + told, decoder.embedding);
+        let output = match decoder.tied {
+            Tied::None => Linear::new(params, "decoder.output", hidden, vocabulary, true),
+            Tied::Output | Tied::All => Linear {
+                weight: embedding.weight,
+                bias: Some(params.add("decoder.output.bias", 1, vocabulary, Init::Constant(0.0))),
+            },
+        };
+        let dropout = Dropout { rate: decoder.dropout, variational: decoder.variational };
+        RecurrentDecoder { embedding, layers: Layers { layers, sight }, readout, output, dropout }
     }
 
-    /// Where it stands before the first step, from the first states of its layers.
-    pub fn start(&self, pass: &Pass, first: Vec<Vec<Var>>, memory: Memory) -> DecoderState {
-        let context = self.scan(pass).zero_state(memory.of.len(), &memory).context;
-        DecoderState { scan: ScanState { layers: first, context }, memory }
+    /// How it looks at the source, if it does.
+    pub fn attention(&self) -> Option<&Attention> {
+        self.layers.sight.attention()
     }
 
-    fn scan(&self, pass: &Pass) -> Scan<Lstm, Additive> {
-        Scan {
-            layers: self.layers.iter().map(|layer| layer.weights(pass)).collect(),
-            query: Some(pass.var(self.attention.query)),
-            vector: Some(pass.var(self.attention.vector)),
-            kind: PhantomData,
-        }
-    }
-
-    /// The attention vector `tanh(W·[s; c] + b)`.
-    fn mix(&self, pass: &Pass, state: &Var, context: &Var) -> Var {
-        tanh(&self.mix.forward(pass, &concat_columns(&[state, context])))
+    /// Where it stands before the first step: the first states of its layers, what enters every step, and what is looked at.
+    pub fn start(
+        &self,
+        pass: &Pass,
+        first: Vec<Vec<Var>>,
+        told: Option<Var>,
+        memory: Option<Memory>,
+    ) -> DecoderState {
+        DecoderState { layers: self.layers.start(pass, first, memory), told }
     }
 
     /// The weight and the bias of the output, for the loss.
     pub(crate) fn output(&self, pass: &Pass) -> (Var, Option<Var>) {
         (pass.var(self.output.weight), self.output.bias.map(|bias| pass.var(bias)))
     }
+
+    /// What a token is predicted from: rows × hidden.
+    fn features(&self, pass: &Pass, written: &Written, told: Option<&Var>, word: &Var) -> Var {
+        let contexts = written.seen.iter().map(|seen| &seen.context).chain(told);
+        self.readout.forward(pass, &written.states, contexts, word)
+    }
+}
+
+/// What enters a step from outside: the token before, and what the decoder is told of the source.
+fn input(word: &Var, told: Option<&Var>) -> Var {
+    told.map_or_else(|| word.clone(), |told| concat_columns(&[word, told]))
+}
+
+fn weights(written: Written) -> Option<Tensor> {
+    written.seen.map(|seen| Tensor::clone(seen.weights.value()))
 }
 
 impl Decoder for RecurrentDecoder {
     fn step(&self, pass: &Pass, tokens: &[u32], state: &DecoderState) -> Stepped {
-        let x = self.embedding.forward(pass, tokens); // [rows, embedding]
-        let (scan, weights) = self.scan(pass).step(&x, &state.scan, &state.memory);
-        let top = &scan.layers[self.layers.len() - 1][0];
-        let features = self.mix(pass, top, &scan.context); // [rows, hidden]
+        let told = state.told.as_ref(); // [rows, context]
+        let word = self.embedding.forward(pass, tokens); // [rows, embedding]
+        let (written, layers) = self.layers.step(pass, &input(&word, told), &state.layers);
+        let features = self.features(pass, &written, told, &word); // [rows, hidden]
         let (weight, bias) = self.output(pass);
         let logits = linear(&features, &weight, bias.as_ref()); // [rows, vocabulary]
-        let state = DecoderState { scan, memory: state.memory.clone() };
-        Stepped { logits, state, weights: Tensor::clone(weights.value()) }
+        let state = DecoderState { layers, told: state.told.clone() };
+        Stepped { logits, state, weights: weights(written) }
     }
 
-    fn sequence(&self, pass: &Pass, input: &Packed, state: &DecoderState) -> Sequence {
-        let rows = &input.rows;
-        let embedded = self.embedding.forward(pass, &input.tokens);
-        let x = pass.dropout(embedded, rows, self.dropout, DROPOUT); // [target rows, embedding]
-        let scanned = self.scan(pass).sequence(&x, rows, &state.scan, &state.memory);
-        let mixed = self.mix(pass, &scanned.states, &scanned.contexts); // [target rows, hidden]
-        let features = pass.dropout(mixed, rows, self.dropout, DROPOUT + 1);
-        Sequence { features, weights: Tensor::clone(scanned.weights.value()) }
+    fn sequence(&self, pass: &Pass, target: &Packed, state: &DecoderState) -> Sequence {
+        let rows = &target.rows;
+        let told = state.told.as_ref().map(|told| repeat_over_steps(told, rows)); // [target rows, context]
+        let word = self.embedding.forward(pass, &target.tokens);
+        let word = pass.dropout(word, rows, self.dropout, DROPOUT); // [target rows, embedding]
+        let written = self.layers.sequence(pass, &input(&word, told.as_ref()), rows, &state.layers);
+        let features = self.features(pass, &written, told.as_ref(), &word); // [target rows, hidden]
+        let features = pass.dropout(features, rows, self.dropout, DROPOUT + 1);
+        Sequence { features, weights: weights(written) }
     }
 }

@@ -1,11 +1,20 @@
 //! Readers: from the source's tokens to states.
 
+mod input;
 mod recurrent;
 
-pub use recurrent::RecurrentEncoder;
+pub use input::Input;
+pub use recurrent::RecurrentReader;
 
-use couplet_tensor::{Rows, Var};
+use crate::config::EncoderConfig;
+use crate::layer::{Dropout, Embedding};
+use crate::pass::Pass;
+use crate::tokens::Packed;
+use couplet_tensor::{Params, Rows, Var};
 use std::sync::Arc;
+
+/// The numbers under which the encoder's layers drop.
+const DROPOUT: u32 = 100;
 
 /// What an encoder returns, whichever it is.
 #[derive(Clone, Debug)]
@@ -14,6 +23,173 @@ pub struct Encoded {
     pub states: Var,
     /// How the sources are packed.
     pub rows: Arc<Rows>,
-    /// The state in which each layer ended, part by part: batch × width.
+    /// The state in which each layer ended, part by part: batch × width. A reader without layers has none.
     pub last: Vec<Vec<Var>>,
+}
+
+/// A reader: what its tokens are, and how it goes through them.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    input: Input,
+    dropout: Dropout,
+    reader: Reader,
+}
+
+/// How a reader goes through its tokens.
+#[derive(Clone, Debug)]
+enum Reader {
+    /// Not at all: what the tokens are is what it read.
+    Bag,
+    Recurrent(RecurrentReader),
+}
+
+impl Encoder {
+    /// Adds the encoder's parameters, for a vocabulary of so many tokens.
+    pub fn new(params: &mut Params, config: &EncoderConfig, vocabulary: usize) -> Encoder {
+        let input = Input::new(params, config, vocabulary);
+        let reader = match config.cell() {
+            Some(cell) => {
+                Reader::Recurrent(RecurrentReader::new(params, config, cell, config.input_width(vocabulary)))
+            }
+            None => Reader::Bag,
+        };
+        Encoder { input, dropout: Dropout { rate: config.dropout, variational: config.variational }, reader }
+    }
+
+    /// Reads packed sources.
+    pub fn forward(&self, pass: &Pass, source: &Packed) -> Encoded {
+        let rows = Arc::clone(&source.rows);
+        let x = self.input.forward(pass, &source.tokens); // [source rows, inputs]
+        let x = match self.input {
+            Input::Embedding(_) => pass.dropout(x, &rows, self.dropout, DROPOUT),
+            Input::OneHot { .. } => x, // to drop its only number is to drop the token
+        };
+        match &self.reader {
+            Reader::Bag => Encoded { states: x, rows, last: Vec::new() },
+            Reader::Recurrent(reader) => reader.forward(pass, x, rows, self.dropout),
+        }
+    }
+
+    /// The vectors of its tokens, where they are learnt.
+    pub fn embedding(&self) -> Option<&Embedding> {
+        match &self.input {
+            Input::Embedding(embedding) => Some(embedding),
+            Input::OneHot { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, set};
+    use couplet_tensor::Device;
+
+    /// An encoder and its parameters.
+    fn encoder(config: &str, vocabulary: usize) -> (Params, Encoder) {
+        let config: EncoderConfig = toml::from_str(config).unwrap();
+        config.check().unwrap();
+        let mut params = Params::new(&Device::cpu(), 1);
+        let encoder = Encoder::new(&mut params, &config, vocabulary);
+        (params, encoder)
+    }
+
+    /// The states of the source 0 1, and the last one, of a reader of two tokens with the vectors 1 and −1. A longer source beside
+    /// it changes nothing.
+    fn read(config: &str, given: &[(&str, &[f32])]) -> [Vec<f32>; 2] {
+        let (mut params, encoder) = encoder(config, 2);
+        set(&mut params, given);
+        if encoder.embedding().is_some() {
+            set(&mut params, &[("encoder.embedding.weight", &[1.0, -1.0])]);
+        }
+        let encoded =
+            encoder.forward(&Pass::inference(&params), &Packed::new(&[&[0, 1], &[1, 1, 1]], &[0, 1]));
+        let numbers = encoded.states.value().to_vec();
+        let width = encoded.states.columns();
+        let states = [0, 1].map(|step| encoded.rows.row(1, step) * width);
+        let last = encoded.last.last().map(|parts| parts[0].value().to_vec()[width..].to_vec());
+        [
+            states.iter().flat_map(|&start| numbers[start..start + width].to_vec()).collect(),
+            last.unwrap_or_default(),
+        ]
+    }
+
+    /// A simple cell of one unit, h' = tanh(x + h/2), layer by layer.
+    const UNIT: [(&str, &[f32]); 3] =
+        [("encoder.weight_ih_l0", &[1.0]), ("encoder.weight_hh_l0", &[0.5]), ("encoder.bias_ih_l0", &[0.0])];
+
+    /// Forwards tanh(1) = 0.76159, then tanh(−1 + 0.38080) = −0.55057.
+    /// Backwards tanh(−1) = −0.76159 at the second token, then tanh(1 − 0.38080) = 0.55057 at the first.
+    #[test]
+    fn a_source_is_read_forwards_or_backwards() {
+        let one = "kind = 'rnn'\nlayers = 1\nhidden = 1\nembedding = 1\nbidirectional = false";
+        let [states, last] = read(one, &UNIT);
+        assert_near(&states, &[0.76159, -0.55057]);
+        assert_near(&last, &[-0.55057]);
+        let [states, last] = read(&format!("{one}\nreverse = true"), &UNIT);
+        assert_near(&states, &[0.55057, -0.76159]);
+        assert_near(&last, &[0.55057]);
+    }
+
+    /// Both directions side by side; the last state is each one's own: of the second token forwards, of the first backwards.
+    #[test]
+    fn two_readers_end_at_their_own_ends() {
+        let backward = UNIT.map(|(name, numbers)| (format!("{name}_reverse"), numbers));
+        let given: Vec<(&str, &[f32])> = UNIT
+            .into_iter()
+            .chain(backward.iter().map(|(name, numbers)| (name.as_str(), *numbers)))
+            .collect();
+        let [states, last] = read("kind = 'rnn'\nlayers = 1\nhidden = 1\nembedding = 1", &given);
+        assert_near(&states, &[0.76159, 0.55057, -0.55057, -0.76159]);
+        assert_near(&last, &[-0.55057, 0.55057]);
+    }
+
+    /// Without an activation, h' = x + h/2: 1, then −1/2. What the layer read is added: 2 and −3/2.
+    #[test]
+    fn a_residual_connection_adds_what_was_read() {
+        let layer =
+            "kind = 'rnn'\nactivation = 'none'\nlayers = 1\nhidden = 1\nembedding = 1\nbidirectional = false";
+        assert_near(&read(layer, &UNIT)[0], &[1.0, -0.5]);
+        assert_near(&read(&format!("{layer}\nresidual_from = 1"), &UNIT)[0], &[2.0, -1.5]);
+    }
+
+    /// W·e is the token's own column of W: 0.2 for token 0 and −0.3 for token 1. tanh(0.2) = 0.19738,
+    /// and tanh(−0.3 + 0.09869) = −0.19863.
+    #[test]
+    fn a_one_hot_token_picks_its_own_weights() {
+        let config = "kind = 'rnn'\ninput = 'one-hot'\nlayers = 1\nhidden = 1\nbidirectional = false";
+        let given: [(&str, &[f32]); 3] = [("encoder.weight_ih_l0", &[0.2, -0.3]), UNIT[1], UNIT[2]];
+        assert_near(&read(config, &given)[0], &[0.19738, -0.19863]);
+    }
+
+    #[test]
+    fn a_bag_is_its_tokens() {
+        assert_eq!(read("kind = 'bag'\nembedding = 1", &[]), [vec![1.0, -1.0], vec![]]);
+        assert_eq!(read("kind = 'bag'\ninput = 'one-hot'", &[]), [vec![1.0, 0.0, 0.0, 1.0], vec![]]);
+    }
+
+    /// As the notes count them, for vectors of 32 numbers and 32 units: a simple layer has 32·(32 + 32) + 32 = 2,080, an LSTM
+    /// 4·32·65 = 8,320, a GRU 3·32·65 and 32 more for the bias of its own, two directions twice as many. In a stack of 32 and 16,
+    /// the second simple layer has 16·(32 + 16) + 16 = 784.
+    #[test]
+    fn parameters_by_hand() {
+        let count = |config: &str| {
+            let (params, _) = encoder(&format!("input = 'one-hot'\n{config}"), 32);
+            params.count()
+        };
+        let one = "layers = 1\nhidden = 32\nbidirectional = false";
+        assert_eq!(count(&format!("kind = 'rnn'\n{one}")), 2080);
+        assert_eq!(count(&format!("kind = 'lstm'\n{one}")), 8320);
+        assert_eq!(count(&format!("kind = 'gru'\n{one}")), 6272);
+        assert_eq!(count("kind = 'lstm'\nlayers = 1\nhidden = 32"), 2 * 8320);
+        assert_eq!(count("kind = 'rnn'\nhidden = [32, 16]\nbidirectional = false"), 2080 + 784);
+    }
+
+    #[test]
+    fn a_forget_bias_is_where_the_forget_gate_is() {
+        let (params, _) = encoder("layers = 1\nhidden = 2\nbidirectional = false\nforget_bias = 1.0", 3);
+        let bias = params.tensor(params.find("encoder.bias_ih_l0").unwrap()).to_vec();
+        assert_eq!(bias[2..4], [1.0, 1.0]);
+        assert!(bias.iter().filter(|&&number| number == 1.0).count() == 2, "{bias:?}");
+    }
 }

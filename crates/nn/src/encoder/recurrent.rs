@@ -1,62 +1,59 @@
-use super::Encoded;
+use super::{DROPOUT, Encoded};
+use crate::cell::Cell;
 use crate::config::EncoderConfig;
-use crate::layer::{Embedding, RecurrentLayer};
+use crate::layer::{Dropout, RecurrentLayer};
 use crate::pass::Pass;
-use crate::tokens::Packed;
-use couplet_tensor::cell::Lstm;
-use couplet_tensor::ops::{Recurrent, concat_columns, recurrent};
-use couplet_tensor::{Direction, Params};
-
-/// The numbers under which the encoder's layers drop.
-const DROPOUT: u32 = 100;
+use couplet_tensor::ops::{Recurrent, add, concat_columns};
+use couplet_tensor::{Direction, Params, Rows, Var};
+use std::sync::Arc;
 
 /// A stack of recurrent layers, in one direction or in both: layer k reads the states of layer k − 1.
 #[derive(Clone, Debug)]
-pub struct RecurrentEncoder {
-    embedding: Embedding,
+pub struct RecurrentReader {
     /// For each layer, one reader for each direction.
-    layers: Vec<Vec<RecurrentLayer>>,
-    dropout: f32,
+    layers: Vec<Vec<(Direction, RecurrentLayer)>>,
+    /// The first layer whose input is added to its output.
+    residual_from: Option<usize>,
 }
 
-impl RecurrentEncoder {
-    /// Adds the encoder's parameters.
-    pub fn new(params: &mut Params, config: &EncoderConfig, vocabulary: usize) -> Self {
-        let directions: &[&str] = if config.bidirectional { &["", "_reverse"] } else { &[""] };
-        let embedding = Embedding::new(params, "encoder.embedding", vocabulary, config.embedding);
-        let layers = (0..config.layers).map(|layer| {
-            let inputs = if layer == 0 { config.embedding } else { config.width() };
-            let reader = |direction: &&str| {
-                let suffix = format!("l{layer}{direction}");
-                RecurrentLayer::new::<Lstm>(params, "encoder", &suffix, inputs, config.hidden)
+impl RecurrentReader {
+    /// Adds the parameters of the layers, for an input of so many numbers a token.
+    pub fn new(params: &mut Params, config: &EncoderConfig, cell: Cell, inputs: usize) -> Self {
+        // A source that is read backwards is read from its end, and its states stay where its tokens are.
+        let directions: &[(Direction, &str)] = match (config.bidirectional, config.reverse) {
+            (true, _) => &[(Direction::Forward, ""), (Direction::Backward, "_reverse")],
+            (false, false) => &[(Direction::Forward, "")],
+            (false, true) => &[(Direction::Backward, "")],
+        };
+        let inputs = std::iter::once(inputs).chain(config.widths());
+        let layers = config.units().into_iter().zip(inputs).enumerate().map(|(layer, (units, inputs))| {
+            let reader = |&(direction, suffix): &(Direction, &str)| {
+                let suffix = format!("l{layer}{suffix}");
+                (direction, RecurrentLayer::new(params, "encoder", &suffix, cell, inputs, units))
             };
             directions.iter().map(reader).collect()
         });
-        RecurrentEncoder { layers: layers.collect(), embedding, dropout: config.dropout }
+        // A user counts layers from 1.
+        RecurrentReader { layers: layers.collect(), residual_from: config.residual_from.map(|from| from - 1) }
     }
 
-    /// Reads packed sources.
-    pub fn forward(&self, pass: &Pass, source: &Packed) -> Encoded {
-        let rows = &source.rows;
-        let embedded = self.embedding.forward(pass, &source.tokens); // [source rows, embedding]
-        let mut states = pass.dropout(embedded, rows, self.dropout, DROPOUT);
-        let mut last = Vec::new();
-        for (layer, readers) in (1..).zip(&self.layers) {
-            let directions = [Direction::Forward, Direction::Backward];
+    /// Reads what its tokens are.
+    pub fn forward(&self, pass: &Pass, x: Var, rows: Arc<Rows>, dropout: Dropout) -> Encoded {
+        let (mut states, mut last) = (x, Vec::new());
+        for (layer, readers) in self.layers.iter().enumerate() {
             let read: Vec<Recurrent> = readers
                 .iter()
-                .zip(directions)
-                .map(|(reader, direction)| {
-                    recurrent::<Lstm>(&states, rows, direction, &reader.weights(pass), None)
-                })
+                .map(|(direction, reader)| reader.forward(pass, &states, &rows, *direction, None))
                 .collect();
             let joined = concat_columns(&read.iter().map(|read| &read.states).collect::<Vec<_>>());
-            states = pass.dropout(joined, rows, self.dropout, DROPOUT + layer); // [source rows, width]
+            let dropped = pass.dropout(joined, &rows, dropout, DROPOUT + 1 + layer as u32); // [source rows, width]
+            let residual = self.residual_from.is_some_and(|from| layer >= from);
+            states = if residual { add(&dropped, &states) } else { dropped };
             let parts = 0..read[0].last.len();
             let join =
                 |part: usize| concat_columns(&read.iter().map(|read| &read.last[part]).collect::<Vec<_>>());
             last.push(parts.map(join).collect()); // [batch, width]
         }
-        Encoded { states, rows: source.rows.clone(), last }
+        Encoded { states, rows, last }
     }
 }

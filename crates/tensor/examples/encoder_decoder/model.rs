@@ -48,7 +48,13 @@ impl Layer {
     }
 
     fn weights(&self, on: impl Fn(Param) -> Var) -> LayerWeights {
-        LayerWeights { input: on(self.input), state: on(self.state), bias: on(self.bias), state_bias: None }
+        LayerWeights {
+            input: on(self.input),
+            state: on(self.state),
+            bias: on(self.bias),
+            state_bias: None,
+            norm: None,
+        }
     }
 }
 
@@ -168,6 +174,7 @@ impl Model {
         let memory = Memory {
             keys: linear(&states, &on(self.key), None), // [source rows, attention]
             values: states,
+            heads: 1,
             rows: Arc::clone(&batch.source_rows),
             of: Arc::clone(&batch.source_of),
         };

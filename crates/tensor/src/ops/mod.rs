@@ -12,14 +12,18 @@ pub mod dropout;
 pub mod embedding;
 pub mod layer_norm;
 pub mod linear;
+pub mod logistic_loss;
 pub mod pointwise;
+pub mod pool;
 pub mod recurrent;
 pub mod scan;
 pub mod softmax;
 pub(crate) mod sums;
 mod time_loop;
 
-pub use arrange::{concat_columns, concat_rows, gather_rows, row_block};
+pub use arrange::{
+    concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block, steps_before,
+};
 pub use attention::{Memory, attend};
 pub use cell_step::cell_step;
 pub use cross_entropy::{CrossEntropy, cross_entropy};
@@ -27,28 +31,40 @@ pub use dropout::{Dropout, dropout};
 pub use embedding::embedding;
 pub use layer_norm::layer_norm;
 pub use linear::linear;
+pub use logistic_loss::logistic_loss;
 pub use pointwise::{add, multiply_elements, relu, scale, sigmoid, tanh};
-pub use recurrent::{LayerWeights, Recurrent, recurrent};
+pub use pool::{Pooling, pool};
+pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use scan::{Scan, ScanState, Scanned};
 pub use softmax::softmax;
 
 /// Every kernel's source under its name, those that are generic with each cell, score and function.
 #[cfg(feature = "cuda")]
 pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
+    use crate::activation::{Identity, Relu, Sigmoid, Tanh};
     use crate::cell::{Gru, Lstm, Simple};
-    use crate::score::{Additive, Dot};
+    use crate::score::{Additive, Dot, Linear};
     let sources = [
         arrange::cuda::SOURCE,
         attention::cuda::source::<Additive>(),
         attention::cuda::source::<Dot>(),
+        attention::cuda::source::<Linear<Sigmoid>>(),
+        attention::cuda::source::<Linear<Tanh>>(),
+        attention::cuda::source::<Linear<Relu>>(),
+        attention::cuda::source::<Linear<Identity>>(),
         cross_entropy::cuda::SOURCE,
         dropout::cuda::SOURCE,
         embedding::cuda::SOURCE,
         layer_norm::cuda::SOURCE,
+        logistic_loss::cuda::SOURCE,
+        pool::cuda::SOURCE,
         softmax::cuda::SOURCE,
         sums::cuda::SOURCE,
         time_loop::cuda::ROWS,
-        time_loop::cuda::source::<Simple>(),
+        time_loop::cuda::source::<Simple<Tanh>>(),
+        time_loop::cuda::source::<Simple<Relu>>(),
+        time_loop::cuda::source::<Simple<Sigmoid>>(),
+        time_loop::cuda::source::<Simple<Identity>>(),
         time_loop::cuda::source::<Gru>(),
         time_loop::cuda::source::<Lstm>(),
         crate::cuda::PRODUCT,

@@ -6,9 +6,11 @@
 
 mod additive;
 mod dot;
+mod linear;
 
 pub use additive::Additive;
 pub use dot::Dot;
+pub use linear::Linear;
 
 use crate::lane::Lane;
 

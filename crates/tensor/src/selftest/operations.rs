@@ -3,8 +3,9 @@
 use super::case::{Case, Expect, Input, Results, numbers, random, weight, wide};
 use crate::device::Device;
 use crate::ops::{
-    CrossEntropy, Dropout, add, concat_columns, concat_rows, cross_entropy, dropout, embedding, gather_rows,
-    layer_norm, linear, multiply_elements, relu, row_block, scale, sigmoid, softmax, tanh,
+    CrossEntropy, Dropout, Pooling, add, concat_columns, concat_rows, cross_entropy, dropout, embedding,
+    flatten_steps, gather_rows, layer_norm, linear, logistic_loss, multiply_elements, pool, relu,
+    repeat_over_steps, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::Adam;
 use crate::params::{Init, Param, Params};
@@ -27,6 +28,11 @@ pub(super) fn cases() -> Vec<Case> {
         embeddings("embedding", embedding),
         embeddings("gather_rows", gather_rows),
         arranged(),
+        over_batches("flatten_steps", |x, rows| flatten_steps(x, rows, rows.steps() + 2)),
+        over_batches("repeat_over_steps", |x, rows| repeat_over_steps(&pool(x, rows, Pooling::Mean), rows)),
+        over_batches("steps_before", |x, rows| steps_before(x, rows, &pool(x, rows, Pooling::Mean))),
+        over_batches("pool, mean", |x, rows| pool(x, rows, Pooling::Mean)),
+        over_batches("pool, max", |x, rows| pool(x, rows, Pooling::Max)),
         pointwise(),
         dropouts("dropout", false),
         dropouts("dropout, variational", true),
@@ -36,6 +42,7 @@ pub(super) fn cases() -> Vec<Case> {
         cross_entropies("cross_entropy, bias", true, 0.0),
         cross_entropies("cross_entropy, bias and smoothing", true, 0.1),
         cross_entropies("cross_entropy", false, 0.1).into_iter().map(Case::with_large_products).collect(),
+        logistic_losses(),
         adams("adam", None),
         adams("adam, clipped", Some(0.5)),
         adams("adam, below its limit", Some(500.0)),
@@ -90,6 +97,27 @@ fn arranged() -> Vec<Case> {
             vec![row_block(&vars[0], rows / 3..rows - rows / 4), row_block(&vars[0], rows..rows)]
         }))
         .collect()
+}
+
+/// A case of an operation on packed rows for each of some batches: none, empty sequences, one, many, wide rows.
+fn over_batches(name: &'static str, op: fn(&Var, &Arc<Rows>) -> Var) -> Vec<Case> {
+    let many: Vec<usize> = (0..350).map(|i| i % 4).collect();
+    let batches: [(&[usize], usize); 7] = [
+        (&[], 7),
+        (&[0, 0], 7),
+        (&[1], 1),
+        (&[5, 3, 1, 0, 4], 33),
+        (&[40, 7], 5),
+        (&many, 3),
+        (&[2, 6], 1031),
+    ];
+    let case = |(lengths, width): (&[usize], usize)| {
+        let rows = Arc::new(Rows::new(lengths));
+        let sizes = format!("{} rows of {} sequences × {width}", rows.total(), rows.batch());
+        let inputs = vec![random("x", rows.total(), width)];
+        Case::new(name, Expect::Rounding, sizes, inputs, move |vars| vec![op(&vars[0], &rows)])
+    };
+    batches.into_iter().map(case).collect()
 }
 
 type Unary = fn(&Var) -> Var;
@@ -155,6 +183,18 @@ fn cross_entropies(name: &'static str, bias: bool, smoothing: f32) -> Vec<Case> 
         })
     };
     PRODUCTS.into_iter().map(case).collect()
+}
+
+fn logistic_losses() -> Vec<Case> {
+    let case = |rows: usize| {
+        let targets: Vec<bool> = (0..rows).map(|i| i * i % 3 == 1).collect();
+        let inputs = vec![wide("z", rows, 1)];
+        Case::new("logistic_loss", Expect::Rounding, format!("{rows} rows"), inputs, move |vars| {
+            let (loss, of_rows) = logistic_loss(&vars[0], &targets, 1.0 / rows.max(1) as f32);
+            vec![loss, Var::constant(of_rows)]
+        })
+    };
+    [0, 1, 7, 33, 1030].into_iter().map(case).collect()
 }
 
 fn adams(name: &'static str, clip: Option<f32>) -> Vec<Case> {

@@ -1,10 +1,11 @@
 //! The cases of cells, attention, recurrent layers and decoders.
 
 use super::case::{Case, Expect, Input, random, weight};
+use crate::activation::{Identity, Relu, Sigmoid, Tanh};
 use crate::cell::{Cell, Gru, Lstm, Simple};
-use crate::ops::{LayerWeights, Memory, Scan, ScanState, attend, cell_step, recurrent};
+use crate::ops::{GateNorm, LayerWeights, Memory, Norm, Scan, ScanState, attend, cell_step, recurrent};
 use crate::rows::{Direction, Rows};
-use crate::score::{Additive, Dot, Score};
+use crate::score::{Additive, Dot, Linear, Score};
 use crate::tape::Var;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,13 +13,23 @@ use std::sync::Arc;
 pub(super) fn cases() -> Vec<Case> {
     let groups = [
         cell_steps::<Simple>("cell_step, simple"),
+        cell_steps::<Simple<Relu>>("cell_step, simple relu"),
+        cell_steps::<Simple<Sigmoid>>("cell_step, simple sigmoid"),
+        cell_steps::<Simple<Identity>>("cell_step, simple identity"),
         cell_steps::<Gru>("cell_step, gru"),
         cell_steps::<Lstm>("cell_step, lstm"),
-        attentions::<Additive>("attend, additive"),
-        attentions::<Dot>("attend, dot"),
+        attentions::<Additive>("attend, additive", 300),
+        attentions::<Dot>("attend, dot", 300),
+        attentions::<Linear<Sigmoid>>("attend, linear sigmoid", 1),
+        attentions::<Linear<Tanh>>("attend, linear tanh", 1),
+        attentions::<Linear<Relu>>("attend, linear relu", 1),
         layers::<Simple>("recurrent, simple"),
+        // No relu behind a product: where products round otherwise, its slope jumps.
+        layers::<Simple<Identity>>("recurrent, simple identity"),
         layers::<Gru>("recurrent, gru"),
         layers::<Lstm>("recurrent, lstm"),
+        normalised_layers::<Gru>("recurrent, gru, layer norm"),
+        normalised_layers::<Lstm>("recurrent, lstm, layer norm"),
         decoders::<Simple, Additive>("simple additive"),
         decoders::<Simple, Dot>("simple dot"),
         decoders::<Gru, Additive>("gru additive"),
@@ -65,9 +76,11 @@ fn keys<S: Score>(rows: usize, depth: usize) -> Input {
     if S::VECTOR { random("keys", rows, depth) } else { weight("keys", rows, depth) }
 }
 
-fn attentions<S: Score>(name: &'static str) -> Vec<Case> {
+/// By one head and by several. `deepest` bounds the depth of a head: a sum of many terms that are all positive leaves few digits
+/// to the differences that a softmax sees.
+fn attentions<S: Score>(name: &'static str, deepest: usize) -> Vec<Case> {
     let many: Vec<u32> = (0..70).map(|reader| reader % 3).collect();
-    // Lengths of the sources, who reads which, depth, width.
+    // Lengths of the sources, who reads which; depth and width of a head.
     let sizes: [(&[usize], &[u32], usize, usize); 7] = [
         (&[1], &[0], 1, 1),
         (&[5, 2], &[], 7, 9),                    // nobody reads
@@ -77,26 +90,28 @@ fn attentions<S: Score>(name: &'static str) -> Vec<Case> {
         (&[261, 5], &[0, 1, 0], 7, 259),
         (&[33, 7, 0], &many, 300, 5),
     ];
-    let case = |(sources, of, depth, width): (&[usize], &[u32], usize, usize)| {
-        let sizes = format!("{} readers of {sources:?}, {depth} and {width}", of.len());
+    let case = |(sources, of, depth, width): (&[usize], &[u32], usize, usize), heads: usize| {
+        let depth = depth.min(deepest);
+        let sizes = format!("{} readers of {sources:?}, {heads} heads of {depth} and {width}", of.len());
         let (rows, of): (_, Arc<[u32]>) = (Arc::new(Rows::new(sources)), of.into());
         let mut inputs = vec![
-            random("query", of.len(), depth),
-            keys::<S>(rows.total(), depth),
-            random("values", rows.total(), width),
+            random("query", of.len(), heads * depth),
+            keys::<S>(rows.total(), heads * depth),
+            random("values", rows.total(), heads * width),
         ];
-        inputs.extend(S::VECTOR.then(|| weight("vector", 1, depth)));
+        inputs.extend(S::VECTOR.then(|| weight("vector", 1, heads * depth)));
         Case::new(name, Expect::Products, sizes, inputs, move |vars| {
             let (keys, values) = (vars[1].clone(), vars[2].clone());
-            let memory = Memory { keys, values, rows: Arc::clone(&rows), of: Arc::clone(&of) };
+            let memory = Memory { keys, values, heads, rows: Arc::clone(&rows), of: Arc::clone(&of) };
             attend::<S>(&vars[0], vars.get(3), &memory).to_vec()
         })
     };
-    sizes.into_iter().map(case).collect()
+    sizes.into_iter().flat_map(|size| [1, 3].map(|heads| case(size, heads))).collect()
 }
 
-/// The weights of a recurrent layer, with a bias of the state where the cell has use for one.
-fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize) -> Vec<Input> {
+/// The weights of a recurrent layer, with a bias of the state where the cell has use for one, and with a norm of the gates where it
+/// is asked for.
+fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize, norm: bool) -> Vec<Input> {
     let name = |name: &str| format!("{name} of layer {layer}");
     let mut weights = vec![
         weight(&name("W_input"), C::GATES * hidden, inputs),
@@ -104,12 +119,25 @@ fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize) -> Vec<Inpu
         random(&name("bias"), 1, C::GATES * hidden),
     ];
     weights.extend((C::APART > 0).then(|| random(&name("state_bias"), 1, C::APART * hidden)));
+    if norm {
+        let parts = ["input's gain", "input's norm bias", "state's gain", "state's norm bias"];
+        weights.extend(parts.map(|part| random(&name(part), 1, C::GATES * hidden)));
+    }
     weights
 }
 
-fn layer_weights<C: Cell>(vars: &mut Vars<'_>) -> LayerWeights {
+fn layer_weights<C: Cell>(vars: &mut Vars<'_>, norm: bool) -> LayerWeights {
     let mut next = || next(vars);
-    LayerWeights { input: next(), state: next(), bias: next(), state_bias: (C::APART > 0).then(next) }
+    LayerWeights {
+        input: next(),
+        state: next(),
+        bias: next(),
+        state_bias: (C::APART > 0).then(&mut next),
+        norm: norm.then(|| {
+            let [input, state] = [(); 2].map(|()| Norm { gain: next(), bias: next() });
+            GateNorm { input, state }
+        }),
+    }
 }
 
 /// The parts of a layer's state.
@@ -118,6 +146,15 @@ fn state(rows: usize, hidden: usize, layer: usize, parts: usize) -> impl Iterato
 }
 
 fn layers<C: Cell>(name: &'static str) -> Vec<Case> {
+    all_layers::<C>(name, false)
+}
+
+/// Of which each is a loop over steps.
+fn normalised_layers<C: Cell>(name: &'static str) -> Vec<Case> {
+    all_layers::<C>(name, true)
+}
+
+fn all_layers<C: Cell>(name: &'static str, norm: bool) -> Vec<Case> {
     let many = [1; 1030];
     // Lengths, inputs, hidden.
     let sizes: [(&[usize], usize, usize); 7] = [
@@ -134,18 +171,20 @@ fn layers<C: Cell>(name: &'static str) -> Vec<Case> {
                 &(direction, start): &(Direction, bool)| {
         let rows = Arc::new(Rows::new(lengths));
         let mut all = vec![random("x", rows.total(), inputs)];
-        all.extend(layer_inputs::<C>(0, inputs, hidden));
+        all.extend(layer_inputs::<C>(0, inputs, hidden, norm));
         all.extend(state(rows.batch(), hidden, 0, if start { C::PARTS } else { 0 }));
         let from = if start { "given" } else { "zero" };
         let sizes = format!("{direction:?} from a {from} state, {}, {inputs} → {hidden}", batch(&rows));
         Case::new(name, Expect::Products, sizes, all, move |vars| {
             let mut vars = vars.iter();
-            let (x, weights) = (next(&mut vars), layer_weights::<C>(&mut vars));
+            let (x, weights) = (next(&mut vars), layer_weights::<C>(&mut vars, norm));
             let result = recurrent::<C>(&x, &rows, direction, &weights, start.then_some(vars.as_slice()));
             std::iter::once(result.states).chain(result.last).collect()
         })
     };
-    sizes.iter().flat_map(|size| variants.iter().map(move |variant| case(size, variant))).collect()
+    // Normalised, one input alone does not matter but for its sign: its gradient is rounding.
+    let sizes = sizes.iter().filter(|&&(_, inputs, _)| !norm || inputs > 1);
+    sizes.flat_map(|size| variants.iter().map(move |variant| case(size, variant))).collect()
 }
 
 fn batch(rows: &Rows) -> String {
@@ -163,33 +202,47 @@ struct Decoder {
     projected: bool,
     inputs: usize,
     hidden: usize,
+    heads: usize,
+    /// Of all heads.
     depth: usize,
     width: usize,
 }
 
-/// Lengths of targets and sources, who reads which; inputs, hidden, depth, width.
-type Size<'a> = (&'a [usize], &'a [usize], &'a [u32], [usize; 4]);
+/// Lengths of targets and sources, who reads which; heads, inputs, hidden, depth, width.
+type Size<'a> = (&'a [usize], &'a [usize], &'a [u32], [usize; 5]);
 
 /// One and two layers, with and without `W_query`, over several batches.
 fn all_decoders() -> Vec<Decoder> {
     let many: Vec<usize> = (0..70).map(|i| 1 + i % 3).collect();
     let readers: Vec<u32> = (0..70).map(|i| i * 7 % 5).collect();
-    let sizes: [Size<'_>; 7] = [
-        (&[1], &[1], &[0], [1, 1, 1, 1]),
-        (&[0, 0], &[2, 1], &[0, 1], [7, 9, 5, 3]),
-        (&[2, 1], &[0, 0], &[0, 1], [7, 9, 5, 3]),
-        (&[5, 3, 1, 0, 4], &[4, 0, 6, 1, 3], &[2, 0, 3, 1, 4], [7, 33, 9, 5]),
-        (&[2, 3, 2], &[4, 1], &[1, 0, 1], [9, 7, 33, 130]),
-        (&[3, 1], &[40, 2], &[1, 0], [5, 261, 130, 31]),
-        (&many, &[3, 0, 7, 1, 5], &readers, [3, 5, 7, 9]),
+    let sizes: [Size<'_>; 8] = [
+        (&[1], &[1], &[0], [1, 1, 1, 1, 1]),
+        (&[0, 0], &[2, 1], &[0, 1], [1, 7, 9, 5, 3]),
+        (&[2, 1], &[0, 0], &[0, 1], [1, 7, 9, 5, 3]),
+        (&[5, 3, 1, 0, 4], &[4, 0, 6, 1, 3], &[2, 0, 3, 1, 4], [1, 7, 33, 9, 5]),
+        (&[5, 3, 1, 0, 4], &[4, 0, 6, 1, 3], &[2, 0, 3, 1, 4], [3, 7, 33, 21, 15]),
+        (&[2, 3, 2], &[4, 1], &[1, 0, 1], [1, 9, 7, 33, 130]),
+        (&[3, 1], &[40, 2], &[1, 0], [1, 5, 261, 130, 31]),
+        (&many, &[3, 0, 7, 1, 5], &readers, [1, 3, 5, 7, 9]),
     ];
     let mut decoders = Vec::new();
-    for (targets, sources, of, [inputs, hidden, depth, width]) in sizes {
+    for (targets, sources, of, [heads, inputs, hidden, depth, width]) in sizes {
         let (targets, sources) = (Arc::new(Rows::new(targets)), Arc::new(Rows::new(sources)));
         for (layers, projected) in [(1, false), (1, true), (2, false), (2, true)] {
             let (targets, sources, of) = (Arc::clone(&targets), Arc::clone(&sources), of.into());
             let depth = if projected { depth } else { hidden };
-            decoders.push(Decoder { targets, sources, of, layers, projected, inputs, hidden, depth, width });
+            decoders.push(Decoder {
+                targets,
+                sources,
+                of,
+                layers,
+                projected,
+                inputs,
+                hidden,
+                heads,
+                depth,
+                width,
+            });
         }
     }
     decoders
@@ -225,11 +278,12 @@ impl Decoder {
     }
 
     fn sizes(&self) -> String {
-        let Decoder { layers, inputs, hidden, depth, width, .. } = self;
+        let Decoder { layers, inputs, hidden, heads, depth, width, .. } = self;
         let query = if self.projected { "W_query" } else { "no W_query" };
         let [targets, sources] = [&self.targets, &self.sources].map(|rows| batch(rows));
         format!(
-            "{layers} layers, {query}, {targets} read {sources}, {inputs} → {hidden}, {depth} and {width}"
+            "{layers} layers, {query}, {targets} read {sources}, {inputs} → {hidden}, \
+             {heads} heads of {depth} and {width}"
         )
     }
 
@@ -244,7 +298,7 @@ impl Decoder {
         ];
         for layer in 0..self.layers {
             let read = if layer == 0 { self.inputs + self.width } else { self.hidden };
-            inputs.extend(layer_inputs::<C>(layer, read, self.hidden));
+            inputs.extend(layer_inputs::<C>(layer, read, self.hidden, false));
         }
         inputs.extend((0..self.layers).flat_map(|layer| state(batch, self.hidden, layer, C::PARTS)));
         inputs.extend(self.projected.then(|| weight("W_query", self.depth, self.hidden)));
@@ -256,10 +310,11 @@ impl Decoder {
     fn parts<C: Cell, S: Score>(&self, vars: &[Var]) -> (Var, ScanState, Memory, Scan<C, S>) {
         let mut vars = vars.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| next(&mut vars));
-        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars)).collect();
+        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars, false)).collect();
         let first = (0..self.layers).map(|_| vars.by_ref().take(C::PARTS).cloned().collect()).collect();
         let query = self.projected.then(|| next(&mut vars));
-        let memory = Memory { keys, values, rows: Arc::clone(&self.sources), of: Arc::clone(&self.of) };
+        let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
+        let memory = Memory { keys, values, heads: self.heads, rows, of };
         let scan = Scan { layers, query, vector: vars.next().cloned(), kind: PhantomData };
         (x, ScanState { layers: first, context }, memory, scan)
     }

@@ -1,8 +1,11 @@
 //! Rows and columns moved about.
 
-use crate::support::{Input, by_hand, check};
-use couplet_tensor::Var;
-use couplet_tensor::ops::{concat_columns, concat_rows, gather_rows, row_block};
+use crate::support::{Input, by_hand, check, sequence};
+use couplet_tensor::ops::{
+    concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block, steps_before,
+};
+use couplet_tensor::{Rows, Var};
+use std::sync::Arc;
 
 fn references(vars: &[Var]) -> Vec<&Var> {
     vars.iter().collect()
@@ -56,6 +59,78 @@ fn rows_in_another_order() {
             |all| vec![index.iter().flat_map(|&row| all[0][row as usize * 7..][..7].to_vec()).collect()],
         );
     }
+}
+
+/// Batches of packed sequences.
+fn batches() -> impl Iterator<Item = Arc<Rows>> {
+    let lengths: [&[usize]; 5] = [&[], &[0, 0], &[1], &[2, 4, 0, 1], &[3, 3, 1]];
+    lengths.into_iter().map(|lengths| Arc::new(Rows::new(lengths)))
+}
+
+#[test]
+fn steps_side_by_side() {
+    for rows in batches() {
+        for steps in [rows.steps(), rows.steps() + 2] {
+            check(
+                &[Input::random("x", rows.total(), 7)],
+                |vars| vec![flatten_steps(&vars[0], &rows, steps)],
+                |all| {
+                    let place = |place: usize| {
+                        let mut own = sequence(&rows, &all[0], 7, place).concat();
+                        own.resize(steps * 7, 0.0);
+                        own
+                    };
+                    vec![(0..rows.batch()).flat_map(place).collect()]
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn a_row_for_all_steps_of_its_place() {
+    for rows in batches() {
+        check(
+            &[Input::random("x", rows.batch(), 7)],
+            |vars| vec![repeat_over_steps(&vars[0], &rows)],
+            |all| vec![rows.places().flat_map(|(place, _)| all[0][place * 7..][..7].to_vec()).collect()],
+        );
+    }
+}
+
+#[test]
+fn rows_of_the_steps_before() {
+    for rows in batches() {
+        check(
+            &[Input::random("x", rows.total(), 7), Input::random("first", rows.batch(), 7)],
+            |vars| vec![steps_before(&vars[0], &rows, &vars[1])],
+            |all| {
+                let before = |(place, step): (usize, usize)| match step {
+                    0 => all[1][place * 7..][..7].to_vec(),
+                    _ => sequence(&rows, &all[0], 7, place)[step - 1].clone(),
+                };
+                vec![rows.places().flat_map(before).collect()]
+            },
+        );
+    }
+}
+
+#[test]
+fn steps_by_hand() {
+    // Two steps, 1 and 2, and one step, 3. Packed: 1 3 2.
+    let rows = Arc::new(Rows::new(&[2, 1]));
+    let inputs = [Input::new("x", 3, 1, &[1.0, 3.0, 2.0]), Input::new("of places", 2, 1, &[7.0, 8.0])];
+    let y = |op: &dyn Fn(&[Var]) -> Var| by_hand(&inputs, |vars| vec![op(vars)]).outputs.concat();
+    assert_eq!(y(&|vars| flatten_steps(&vars[0], &rows, 3)), [1.0, 2.0, 0.0, 3.0, 0.0, 0.0]);
+    assert_eq!(y(&|vars| repeat_over_steps(&vars[1], &rows)), [7.0, 8.0, 7.0]);
+    assert_eq!(y(&|vars| steps_before(&vars[0], &rows, &vars[1])), [7.0, 8.0, 1.0]);
+}
+
+#[test]
+#[should_panic(expected = "a sequence of 3 steps where 2 have room")]
+fn more_steps_than_have_room_are_refused() {
+    let rows = Arc::new(Rows::new(&[3, 1]));
+    by_hand(&[Input::random("x", 4, 7)], |vars| vec![flatten_steps(&vars[0], &rows, 2)]);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Attention: the scores by hand, and every reader of every source against the reference.
 
 use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, sequence};
+use couplet_tensor::activation::{Relu, Sigmoid, Tanh};
 use couplet_tensor::ops::attention::reference;
 use couplet_tensor::ops::{Memory, attend};
-use couplet_tensor::score::{Additive, Dot, Score};
+use couplet_tensor::score::{Additive, Dot, Linear, Score};
 use couplet_tensor::{Rows, Var};
 use std::sync::Arc;
 
@@ -12,13 +13,21 @@ use std::sync::Arc;
 struct Case {
     sources: Arc<Rows>,
     of: Arc<[u32]>,
+    heads: usize,
+    /// Of all heads together.
     depth: usize,
     width: usize,
 }
 
 impl Case {
+    /// One head.
     fn new(sources: &[usize], of: &[u32], depth: usize, width: usize) -> Case {
-        Case { sources: Arc::new(Rows::new(sources)), of: of.into(), depth, width }
+        Case { sources: Arc::new(Rows::new(sources)), of: of.into(), heads: 1, depth, width }
+    }
+
+    /// So many heads, each as deep and as wide as the one was.
+    fn with_heads(self, heads: usize) -> Case {
+        Case { heads, depth: heads * self.depth, width: heads * self.width, ..self }
     }
 
     fn inputs<S: Score>(&self) -> Vec<Input> {
@@ -34,7 +43,7 @@ impl Case {
     /// The contexts and the weights.
     fn run<S: Score>(&self, vars: &[Var]) -> Vec<Var> {
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
-        let memory = Memory { keys: vars[1].clone(), values: vars[2].clone(), rows, of };
+        let memory = Memory { keys: vars[1].clone(), values: vars[2].clone(), heads: self.heads, rows, of };
         attend::<S>(&vars[0], vars.get(3), &memory).to_vec()
     }
 
@@ -44,10 +53,13 @@ impl Case {
         for (query, &place) in numbers[0].chunks(self.depth).zip(&*self.of) {
             let part = |packed: &[f64], columns| sequence(&self.sources, packed, columns, place as usize);
             let (keys, values) = (part(&numbers[1], self.depth), part(&numbers[2], self.width));
-            let (context, mut weights) = reference::attend::<S>(query, vector, &keys, &values, self.width);
-            weights.resize(self.sources.steps(), 0.0);
+            let (context, weights) =
+                reference::attend::<S>(query, vector, &keys, &values, self.heads, self.width);
             contexts.extend(context);
-            all_weights.extend(weights);
+            for mut of_head in weights {
+                of_head.resize(self.sources.steps(), 0.0);
+                all_weights.extend(of_head);
+            }
         }
         vec![contexts, all_weights]
     }
@@ -64,6 +76,8 @@ fn equals_reference<S: Score>() {
         Case::new(&[33, 7, 0], &many, 33, 33),         // enough for two workers
     ];
     cases.extend([1, 7, 8, 9, 33].map(|size| Case::new(&[size, 1], &[0, 1], size, 34 - size)));
+    let by_several = |case: &Case| [2, 3].map(|heads| case.clone().with_heads(heads));
+    cases.extend(cases.iter().flat_map(by_several).collect::<Vec<_>>());
     for case in cases {
         check(&case.inputs::<S>(), |vars| case.run::<S>(vars), |numbers| case.reference::<S>(numbers));
     }
@@ -77,6 +91,13 @@ fn additive_equals_the_reference() {
 #[test]
 fn dot_equals_the_reference() {
     equals_reference::<Dot>();
+}
+
+#[test]
+fn linear_equals_the_reference() {
+    equals_reference::<Linear<Sigmoid>>();
+    equals_reference::<Linear<Tanh>>();
+    equals_reference::<Linear<Relu>>();
 }
 
 /// One source of three keys and values, one reader.
@@ -136,6 +157,43 @@ fn the_additive_score_by_hand() {
 }
 
 #[test]
+fn the_linear_score_by_hand() {
+    // pᵀs = 0.2, and qᵀh_j + r = ln 3 − 0.2, −0.2 and −ln 3 − 0.2: σ(ln 3) = 3/4, σ(0) = 1/2, σ(−ln 3) = 1/4 are the energies.
+    // Exponentials 2.117000, 1.648721, 1.284025 of sum 5.049747; weights 0.419229, 0.326496, 0.254275
+    // c = 0.419229·1 + 0.326496·0 + 0.254275·(−1) = 0.164954
+    let keys = [3.0f32.ln() - 0.2, -0.2, -(3.0f32.ln()) - 0.2];
+    let pass = three_keys::<Linear<Sigmoid>>(&[0.2], &keys, &[1.0, 0.0, -1.0], None);
+    assert_close("weights", &pass.outputs[1], &[0.419229, 0.326496, 0.254275], HAND);
+    assert_close("context", &pass.outputs[0], &[0.164954], HAND);
+    // da_j = v_j + 1 = (2, 1, 0), Σ a_j·da_j = 1.164954; de_j = a_j·(da_j − 1.164954) = (0.350076, −0.053857, −0.296219)
+    // dk_j = de_j·σ'(·) with the slopes 3/16, 1/4, 3/16; dq is their sum
+    assert_close("gradient of the keys", &pass.gradients[1], &[0.065639, -0.013464, -0.055541], HAND);
+    assert_close("gradient of the query", &pass.gradients[0], &[-0.00336604], HAND);
+}
+
+#[test]
+fn two_heads_by_hand() {
+    // The first head's energies are 1·ln 0.6, 1·ln 0.2, 1·ln 0.2, the second's 2·½ln 0.5, 2·½ln 0.25, 2·½ln 0.25; the weights are
+    // 0.6, 0.2, 0.2 and 0.5, 0.25, 0.25. Each head weighs its own column of the values, (1, 0, 2) and (4, 0, 8):
+    // c = (0.6 + 0.4, 2 + 2) = (1, 4)
+    let keys =
+        [0.6f32.ln(), 0.5f32.ln() / 2.0, 0.2f32.ln(), 0.25f32.ln() / 2.0, 0.2f32.ln(), 0.25f32.ln() / 2.0];
+    let inputs = [
+        Input::new("query", 1, 2, &[1.0, 2.0]),
+        Input::new("keys", 3, 2, &keys),
+        Input::new("values", 3, 2, &[1.0, 4.0, 0.0, 0.0, 2.0, 8.0]),
+    ];
+    let pass = by_hand(&inputs, |vars| Case::new(&[3], &[0], 1, 1).with_heads(2).run::<Dot>(vars));
+    assert_close("context", &pass.outputs[0], &[1.0, 4.0], HAND);
+    assert_close("weights", &pass.outputs[1], &[0.6, 0.2, 0.2, 0.5, 0.25, 0.25], HAND);
+    // Of the sum of contexts and weights: dv_j = a_j of the head whose column it is.
+    assert_close("gradient of the values", &pass.gradients[2], &[0.6, 0.5, 0.2, 0.25, 0.2, 0.25], HAND);
+    // First head: da = (2, 1, 3), Σ a·da = 2, de = (0, −0.2, 0.2), dk = 1·de.
+    // Second head: da = (5, 1, 9), Σ a·da = 5, de = (0, −1, 1), dk = 2·de.
+    assert_close("gradient of the keys", &pass.gradients[1], &[0.0, 0.0, -0.2, -2.0, 0.2, 2.0], HAND);
+}
+
+#[test]
 fn an_empty_source_gives_a_zero_context() {
     let case = Case::new(&[2, 0], &[1], 3, 2);
     let pass = by_hand(&case.inputs::<Additive>(), |vars| case.run::<Additive>(vars));
@@ -156,4 +214,11 @@ fn keys_of_another_depth_are_named() {
 fn a_reader_of_no_source_is_refused() {
     let inputs = Case::new(&[3, 1], &[0, 1], 7, 9).inputs::<Dot>();
     by_hand(&inputs, |vars| Case::new(&[3, 1], &[0, 2], 7, 9).run::<Dot>(vars));
+}
+
+#[test]
+#[should_panic(expected = "values of 9 columns for 2 heads")]
+fn columns_that_heads_cannot_share_are_named() {
+    let case = Case { heads: 2, ..Case::new(&[3], &[0], 8, 9) };
+    by_hand(&case.inputs::<Dot>(), |vars| case.run::<Dot>(vars));
 }

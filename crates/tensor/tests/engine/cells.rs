@@ -2,6 +2,7 @@
 
 use crate::support::{HAND, Input, agree, assert_close, by_hand, check};
 use couplet_tensor::Var;
+use couplet_tensor::activation::{Activation, Identity, Relu, Sigmoid};
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple, slots};
 use couplet_tensor::ops::{cell_step, scale};
 
@@ -55,6 +56,13 @@ fn simple_equals_its_formula() {
 }
 
 #[test]
+fn simple_with_any_activation_equals_its_formula() {
+    equals_formula::<Simple<Relu>>();
+    equals_formula::<Simple<Sigmoid>>();
+    equals_formula::<Simple<Identity>>();
+}
+
+#[test]
 fn gru_equals_its_formula() {
     equals_formula::<Gru>();
 }
@@ -78,6 +86,29 @@ fn simple_by_hand() {
     assert_close("gradient of of_input", &pass.gradients[0], &[0.786448], HAND);
     assert_close("gradient of of_state", &pass.gradients[1], &[0.786448], HAND);
     assert_eq!(pass.gradients[2], [0.0]);
+}
+
+/// The state after the gate `of_input + of_state` = −0.7 + 0.2 = −0.5 and after 0.3 + 0.2 = 0.5, and the slopes there.
+fn simple_at_both_sides_of_zero<A: Activation>(values: [f64; 2], slopes: [f64; 2]) {
+    let inputs = [
+        Input::new("of_input", 2, 1, &[-0.7, 0.3]),
+        Input::new("of_state", 2, 1, &[0.2, 0.2]),
+        Input::new("h", 2, 1, &[9.0, 9.0]),
+    ];
+    let pass = by_hand(&inputs, run::<Simple<A>>);
+    assert_close("h'", &pass.outputs[0], &values, HAND);
+    assert_close("gradient of of_input", &pass.gradients[0], &slopes, HAND);
+    assert_eq!(pass.gradients[2], [0.0, 0.0]);
+}
+
+#[test]
+fn activations_by_hand() {
+    // max(−0.5, 0) = 0 with the slope 0; max(0.5, 0) = 0.5 with the slope 1
+    simple_at_both_sides_of_zero::<Relu>([0.0, 0.5], [0.0, 1.0]);
+    // The number itself, with the slope 1
+    simple_at_both_sides_of_zero::<Identity>([-0.5, 0.5], [1.0, 1.0]);
+    // σ(−0.5) = 0.377541, σ(0.5) = 0.622459; the slope of both is 0.377541·0.622459 = 0.235004
+    simple_at_both_sides_of_zero::<Sigmoid>([0.377541, 0.622459], [0.235004, 0.235004]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod arrange;
 mod attention;
+mod batches;
 mod cells;
 mod cross_entropy;
 mod dropout;
@@ -9,8 +10,10 @@ mod embedding;
 mod lane;
 mod layer_norm;
 mod linear;
+mod logistic_loss;
 mod optimiser;
 mod pointwise;
+mod pool;
 mod product;
 mod recurrent;
 mod scan;

@@ -17,6 +17,8 @@ struct Case {
     hidden: usize,
     direction: Direction,
     start: bool,
+    /// Whether the gates are normalised.
+    norm: bool,
 }
 
 /// [`recurrent`], or the loop that it must equal.
@@ -25,7 +27,7 @@ type Layer = fn(&Var, &Arc<Rows>, Direction, &LayerWeights, Option<&[Var]>) -> R
 impl Case {
     fn inputs<C: Cell>(&self) -> Vec<Input> {
         let mut inputs = vec![Input::random("x", self.rows.total(), self.inputs)];
-        inputs.extend(layer_inputs::<C>(0, self.inputs, self.hidden));
+        inputs.extend(layer_inputs::<C>(0, self.inputs, self.hidden, self.norm));
         if self.start {
             let part = |part| Input::random(&format!("start {part}"), self.rows.batch(), self.hidden);
             inputs.extend((0..C::PARTS).map(part));
@@ -37,7 +39,7 @@ impl Case {
     fn run<C: Cell>(&self, vars: &[Var], layer: Layer) -> Vec<Var> {
         let mut vars = vars.iter();
         let x = vars.next().expect("an input");
-        let weights = layer_weights::<C>(&mut vars);
+        let weights = layer_weights::<C>(&mut vars, self.norm);
         let start: Vec<Var> = vars.cloned().collect();
         let result = layer(x, &self.rows, self.direction, &weights, self.start.then_some(&start));
         [vec![result.states], result.last].concat()
@@ -47,7 +49,7 @@ impl Case {
         let (rows, hidden) = (&self.rows, self.hidden);
         let mut numbers = numbers.iter();
         let x = numbers.next().expect("an input");
-        let weights = layer_reference::<C>(&mut numbers);
+        let weights = layer_reference::<C>(&mut numbers, self.norm);
         let start: Vec<&Vec<f64>> = numbers.collect();
         let mut states = vec![0.0; rows.total() * hidden];
         let mut last = vec![Vec::new(); C::PARTS];
@@ -79,7 +81,7 @@ fn cases(batches: &[&[usize]], sizes: &[[usize; 2]]) -> Vec<Case> {
             for direction in [Direction::Forward, Direction::Backward] {
                 for start in [false, true] {
                     let rows = Arc::new(Rows::new(lengths));
-                    cases.push(Case { rows, inputs, hidden, direction, start });
+                    cases.push(Case { rows, inputs, hidden, direction, start, norm: false });
                 }
             }
         }
@@ -92,6 +94,18 @@ const SIZES: [[usize; 2]; 5] = [[1, 1], [7, 8], [8, 9], [9, 7], [33, 33]];
 
 fn equals_reference<C: Cell>() {
     for case in cases(&BATCHES, &SIZES) {
+        check(
+            &case.inputs::<C>(),
+            |vars| case.run::<C>(vars, recurrent::<C>),
+            |numbers| case.reference::<C>(numbers),
+        );
+    }
+}
+
+/// With normalised gates, of more than one input: one input alone does not matter but for its sign, and its gradient is rounding.
+fn normalised_equals_reference<C: Cell>() {
+    for case in cases(&BATCHES, &SIZES[1..]) {
+        let case = Case { norm: true, ..case };
         check(
             &case.inputs::<C>(),
             |vars| case.run::<C>(vars, recurrent::<C>),
@@ -129,6 +143,13 @@ fn lstm_equals_the_reference() {
 }
 
 #[test]
+fn normalised_layers_equal_the_reference() {
+    normalised_equals_reference::<Simple>();
+    normalised_equals_reference::<Gru>();
+    normalised_equals_reference::<Lstm>();
+}
+
+#[test]
 fn simple_equals_the_loop() {
     equals_loop::<Simple>();
 }
@@ -145,7 +166,8 @@ fn lstm_equals_the_loop() {
 
 /// One unit, one input, weights 1 and no bias, over the sequence 0.5, −0.3.
 fn two_steps(direction: Direction) -> Vec<f32> {
-    let case = Case { rows: Arc::new(Rows::new(&[2])), inputs: 1, hidden: 1, direction, start: false };
+    let case =
+        Case { rows: Arc::new(Rows::new(&[2])), inputs: 1, hidden: 1, direction, start: false, norm: false };
     let inputs = [
         Input::new("x", 2, 1, &[0.5, -0.3]),
         Input::new("W_input", 1, 1, &[1.0]),
@@ -168,9 +190,49 @@ fn a_sequence_by_hand() {
 }
 
 #[test]
+fn normalised_gates_by_hand() {
+    // One step of two units from h = (1, 0). ε = 10⁻⁵ makes 1/√(1 + ε) = 0.999995 of a variance of 1.
+    // W_input·x = (1, 3): less its mean 2, (−1, 1); with the gain 0.5 and the norm's bias (0, 0.2): (−0.499998, 0.699998)
+    // W_state·h = (2, 4): less its mean 3, (−1, 1); with the gain (1, 2) and no bias: (−0.999995, 1.999990)
+    // Gates with the bias (0.1, −0.2): (−1.399993, 2.499988)
+    // h' = tanh = (−0.885350, 0.986614)
+    let rows = Arc::new(Rows::new(&[1]));
+    let case = Case { rows, inputs: 1, hidden: 2, direction: Direction::Forward, start: true, norm: true };
+    let inputs = [
+        Input::new("x", 1, 1, &[1.0]),
+        Input::new("W_input", 2, 1, &[1.0, 3.0]),
+        Input::new("W_state", 2, 2, &[2.0, 0.0, 4.0, 0.0]),
+        Input::new("bias", 1, 2, &[0.1, -0.2]),
+        Input::new("input's gain", 1, 2, &[0.5, 0.5]),
+        Input::new("input's norm bias", 1, 2, &[0.0, 0.2]),
+        Input::new("state's gain", 1, 2, &[1.0, 2.0]),
+        Input::new("state's norm bias", 1, 2, &[0.0, 0.0]),
+        Input::new("start", 1, 2, &[1.0, 0.0]),
+    ];
+    let pass = by_hand(&inputs, |vars| case.run::<Simple>(vars, recurrent::<Simple>));
+    assert_close("h'", &pass.outputs[0], &[-0.885350, 0.986614], HAND);
+    // Of states and last state, which are one: dgates = 2·(1 − h'²) = (0.432311, 0.053186), which is that of every bias;
+    // a gain's is the normalised number times that.
+    assert_close("gradient of the bias", &pass.gradients[3], &[0.432311, 0.053186], HAND);
+    assert_close("gradient of the norm's bias", &pass.gradients[5], &[0.432311, 0.053186], HAND);
+    assert_close("gradient of the gain", &pass.gradients[4], &[-0.432309, 0.053186], HAND);
+}
+
+#[test]
+#[should_panic(expected = "gain and bias of the norm of 8 units")]
+fn a_norm_of_another_width_is_named() {
+    let rows = Arc::new(Rows::new(&[2]));
+    let case = Case { rows, inputs: 7, hidden: 8, direction: Direction::Forward, start: false, norm: true };
+    let mut inputs = case.inputs::<Lstm>();
+    // Of x, W_input, W_state and bias, what follows.
+    inputs[4] = Input::random("input's gain", 1, 8);
+    by_hand(&inputs, |vars| case.run::<Lstm>(vars, recurrent::<Lstm>));
+}
+
+#[test]
 fn a_missing_bias_of_the_state_counts_as_zero() {
     let rows = Arc::new(Rows::new(&[3, 2]));
-    let case = Case { rows, inputs: 7, hidden: 9, direction: Direction::Forward, start: true };
+    let case = Case { rows, inputs: 7, hidden: 9, direction: Direction::Forward, start: true, norm: false };
     let mut inputs = case.inputs::<Gru>();
     // Of x, W_input, W_state, bias and state_bias, the last.
     inputs[4].numbers.fill(0.0);
@@ -192,6 +254,7 @@ fn rows_that_do_not_fit_the_batch_are_named() {
         hidden: 8,
         direction: Direction::Forward,
         start: false,
+        norm: false,
     };
     let other = case(&[3, 2]);
     by_hand(&case(&[3, 1]).inputs::<Lstm>(), |vars| other.run::<Lstm>(vars, recurrent::<Lstm>));
@@ -201,7 +264,7 @@ fn rows_that_do_not_fit_the_batch_are_named() {
 #[should_panic(expected = "W_input of 8 units, 7 inputs")]
 fn weights_of_another_width_are_named() {
     let rows = Arc::new(Rows::new(&[2]));
-    let case = Case { rows, inputs: 7, hidden: 8, direction: Direction::Forward, start: false };
+    let case = Case { rows, inputs: 7, hidden: 8, direction: Direction::Forward, start: false, norm: false };
     let mut inputs = case.inputs::<Lstm>();
     inputs[1] = Input::random("W_input", 4 * 8, 6);
     by_hand(&inputs, |vars| case.run::<Lstm>(vars, recurrent::<Lstm>));

@@ -18,11 +18,14 @@ struct Case {
     sources: Arc<Rows>,
     of: Arc<[u32]>,
     layers: usize,
+    /// Whether the gates are normalised.
+    norm: bool,
     /// Whether there is a `W_query`.
     projected: bool,
     inputs: usize,
     hidden: usize,
-    /// Of the keys, where the query is projected; else it is that of the states.
+    heads: usize,
+    /// Of the keys of all heads, where the query is projected; else it is that of the states.
     projection: usize,
     width: usize,
 }
@@ -46,7 +49,7 @@ impl Case {
         ];
         for layer in 0..self.layers {
             let read = if layer == 0 { self.inputs + self.width } else { self.hidden };
-            inputs.extend(layer_inputs::<C>(layer, read, self.hidden));
+            inputs.extend(layer_inputs::<C>(layer, read, self.hidden, self.norm));
         }
         for layer in 0..self.layers {
             let name = |part| format!("start {part} of layer {layer}");
@@ -61,12 +64,13 @@ impl Case {
     fn run<C: Cell, S: Score>(&self, vars: &[Var], sequence: Sequence<C, S>) -> Vec<Var> {
         let mut vars = vars.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| vars.next().expect("a variable").clone());
-        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars)).collect();
+        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars, self.norm)).collect();
         let start = (0..self.layers).map(|_| vars.by_ref().take(C::PARTS).cloned().collect()).collect();
         let query = if self.projected { vars.next().cloned() } else { None };
         let scan = Scan { layers, query, vector: vars.next().cloned(), kind: PhantomData };
         let start = ScanState { layers: start, context };
-        let memory = Memory { keys, values, rows: Arc::clone(&self.sources), of: Arc::clone(&self.of) };
+        let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
+        let memory = Memory { keys, values, heads: self.heads, rows, of };
         let result = sequence(&scan, &x, &self.targets, &start, &memory);
         vec![result.states, result.contexts, result.weights]
     }
@@ -74,13 +78,14 @@ impl Case {
     fn reference<C: Cell, S: Score>(&self, numbers: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let mut numbers = numbers.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| numbers.next().expect("numbers"));
-        let layers: Vec<_> = (0..self.layers).map(|_| layer_reference::<C>(&mut numbers)).collect();
+        let layers: Vec<_> =
+            (0..self.layers).map(|_| layer_reference::<C>(&mut numbers, self.norm)).collect();
         let start: Vec<Vec<&Vec<f64>>> =
             (0..self.layers).map(|_| numbers.by_ref().take(C::PARTS).collect()).collect();
         let query = if self.projected { numbers.next().expect("W_query") } else { &[][..] };
         let vector = numbers.next().map_or(&[][..], Vec::as_slice);
 
-        let columns = [self.hidden, self.width, self.sources.steps()];
+        let columns = [self.hidden, self.width, self.heads * self.sources.steps()];
         let mut outputs = columns.map(|columns| vec![0.0; self.targets.total() * columns]);
         for place in 0..self.targets.batch() {
             let source = self.of[place] as usize;
@@ -88,6 +93,7 @@ impl Case {
                 layers: layers.clone(),
                 query,
                 vector,
+                heads: self.heads,
                 keys: sequence(&self.sources, keys, self.depth(), source),
                 values: sequence(&self.sources, values, self.width, source),
             };
@@ -98,6 +104,11 @@ impl Case {
             let steps = reference::sequence::<C, S>(&decoder, &x, state, context);
             for (step, (state, context, weights)) in steps.into_iter().enumerate() {
                 let row = self.targets.row(place, step);
+                let of_all = |mut of_head: Vec<f64>| {
+                    of_head.resize(self.sources.steps(), 0.0);
+                    of_head
+                };
+                let weights = weights.into_iter().flat_map(of_all).collect();
                 for ((all, columns), own) in outputs.iter_mut().zip(columns).zip([state, context, weights]) {
                     all[row * columns..][..own.len()].copy_from_slice(&own);
                 }
@@ -117,20 +128,29 @@ fn cases() -> Vec<Case> {
         (&[3, 1, 2, 0], &[2, 5, 0, 4], &[2, 0, 3, 1]),
         (&[2, 3, 2], &[4, 1], &[1, 0, 1]),
     ];
-    // inputs, hidden, depth of the keys, width of the values
-    let sizes = [[1, 1, 1, 1], [7, 9, 8, 7], [9, 8, 7, 33], [8, 33, 9, 8]];
+    // heads, inputs, hidden, columns of the keys, columns of the values
+    let sizes = [
+        [1, 1, 1, 1, 1],
+        [1, 7, 9, 8, 7],
+        [1, 9, 8, 7, 33],
+        [1, 8, 33, 9, 8],
+        [3, 7, 9, 6, 15],
+        [2, 5, 8, 18, 2],
+    ];
     let mut cases = Vec::new();
     for (targets, sources, of) in batches {
-        for [inputs, hidden, projection, width] in sizes {
+        for [heads, inputs, hidden, projection, width] in sizes {
             for (layers, projected) in [(1, false), (1, true), (2, false), (2, true)] {
                 cases.push(Case {
                     targets: Arc::new(Rows::new(targets)),
                     sources: Arc::new(Rows::new(sources)),
                     of: of.into(),
                     layers,
+                    norm: false,
                     projected,
                     inputs,
                     hidden,
+                    heads,
                     projection,
                     width,
                 });
@@ -149,9 +169,11 @@ fn large() -> Case {
         sources: Arc::new(Rows::new(&sources)),
         of: (0..90).map(|reader| reader * 7 % 31).collect(),
         layers: 2,
+        norm: false,
         projected: true,
         inputs: 9,
         hidden: 65,
+        heads: 5,
         projection: 40,
         width: 50,
     }
@@ -163,6 +185,18 @@ fn equals_reference<C: Cell, S: Score>() {
             &case.inputs::<C, S>(),
             |vars| case.run::<C, S>(vars, Scan::sequence),
             |numbers| case.reference::<C, S>(numbers),
+        );
+    }
+}
+
+#[test]
+fn normalised_layers_equal_the_reference() {
+    for case in cases().into_iter().filter(|case| case.hidden > 1 && case.targets.total() > 0) {
+        let case = Case { norm: true, ..case };
+        check(
+            &case.inputs::<Lstm, Additive>(),
+            |vars| case.run::<Lstm, Additive>(vars, Scan::sequence),
+            |numbers| case.reference::<Lstm, Additive>(numbers),
         );
     }
 }
@@ -207,9 +241,11 @@ fn smallest() -> Case {
         sources: Arc::new(Rows::new(&[1])),
         of: [0].into(),
         layers: 1,
+        norm: false,
         projected: false,
         inputs: 1,
         hidden: 1,
+        heads: 1,
         projection: 1,
         width: 1,
     }

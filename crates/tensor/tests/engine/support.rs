@@ -1,8 +1,8 @@
 //! The harness: devices, numbers, and an operation's values and gradients beside what they should be.
 
 use couplet_tensor::cell::Cell;
-use couplet_tensor::ops::LayerWeights;
-use couplet_tensor::ops::recurrent::reference::Weights;
+use couplet_tensor::ops::recurrent::reference::{self, Weights};
+use couplet_tensor::ops::{GateNorm, LayerWeights, Norm};
 use couplet_tensor::random::{Stream, unit};
 use couplet_tensor::{Device, Isa, Params, Rows, Tape, Tensor, Var};
 
@@ -132,13 +132,13 @@ pub(crate) fn by_hand(inputs: &[Input], op: impl Fn(&[Var]) -> Vec<Var>) -> Pass
 pub(crate) fn check(
     inputs: &[Input],
     op: impl Fn(&[Var]) -> Vec<Var>,
-    reference: impl Fn(&[Vec<f64>]) -> Vec<Vec<f64>>,
+    plain: impl Fn(&[Vec<f64>]) -> Vec<Vec<f64>>,
 ) {
     let wide: Vec<Vec<f64>> = inputs.iter().map(|input| widen(&input.numbers)).collect();
-    let values = reference(&wide);
+    let values = plain(&wide);
     let upstream = upstream(values.iter().map(Vec::len));
     let loss = |inputs: &[Vec<f64>]| -> f64 {
-        let outputs = reference(inputs);
+        let outputs = plain(inputs);
         let terms = outputs.iter().flatten().zip(upstream.iter().flatten());
         terms.map(|(y, &dy)| y * f64::from(dy)).sum()
     };
@@ -238,8 +238,9 @@ pub(crate) fn sequence(rows: &Rows, packed: &[f64], columns: usize, place: usize
         .collect()
 }
 
-/// The weights of a recurrent layer, with a bias of the state where the cell has use for one.
-pub(crate) fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize) -> Vec<Input> {
+/// The weights of a recurrent layer, with a bias of the state where the cell has use for one, and with a norm of the gates where it
+/// is asked for.
+pub(crate) fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize, norm: bool) -> Vec<Input> {
     let name = |name: &str| format!("{name} of layer {layer}");
     let mut weights = vec![
         Input::weight(&name("W_input"), C::GATES * hidden, inputs),
@@ -249,18 +250,43 @@ pub(crate) fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize) 
     if C::APART > 0 {
         weights.push(Input::random(&name("state_bias"), 1, C::APART * hidden));
     }
+    if norm {
+        let parts = ["input's gain", "input's norm bias", "state's gain", "state's norm bias"];
+        weights.extend(parts.map(|part| Input::random(&name(part), 1, C::GATES * hidden)));
+    }
     weights
 }
 
 /// A layer's weights, as [`layer_inputs`] has them, from all that follow.
-pub(crate) fn layer_weights<'a, C: Cell>(vars: &mut impl Iterator<Item = &'a Var>) -> LayerWeights {
+pub(crate) fn layer_weights<'a, C: Cell>(
+    vars: &mut impl Iterator<Item = &'a Var>,
+    norm: bool,
+) -> LayerWeights {
     let mut next = || vars.next().expect("a variable for each weight").clone();
-    LayerWeights { input: next(), state: next(), bias: next(), state_bias: (C::APART > 0).then(next) }
+    LayerWeights {
+        input: next(),
+        state: next(),
+        bias: next(),
+        state_bias: (C::APART > 0).then(&mut next),
+        norm: norm.then(|| {
+            let [input, state] = [(); 2].map(|()| Norm { gain: next(), bias: next() });
+            GateNorm { input, state }
+        }),
+    }
 }
 
 /// The same for the reference.
-pub(crate) fn layer_reference<'a, C: Cell>(numbers: &mut impl Iterator<Item = &'a Vec<f64>>) -> Weights<'a> {
+pub(crate) fn layer_reference<'a, C: Cell>(
+    numbers: &mut impl Iterator<Item = &'a Vec<f64>>,
+    norm: bool,
+) -> Weights<'a> {
     let mut next = || numbers.next().expect("numbers for each weight").as_slice();
     let (input, state, bias) = (next(), next(), next());
-    Weights { input, state, bias, state_bias: if C::APART > 0 { next() } else { &[] } }
+    Weights {
+        input,
+        state,
+        bias,
+        state_bias: if C::APART > 0 { next() } else { &[] },
+        norm: norm.then(|| reference::Norm { input: [next(), next()], state: [next(), next()] }),
+    }
 }

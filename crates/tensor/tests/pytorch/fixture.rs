@@ -1,6 +1,7 @@
 //! Reads fixtures, lays their padded tensors out as couplet packs them, and compares.
 
 use crate::TOLERANCE;
+use couplet_tensor::ops::{GateNorm, LayerWeights, Norm};
 use couplet_tensor::{Device, Init, Isa, Param, Params, Rows, Tape, Tensor, Var};
 use safetensors::{Dtype, SafeTensors};
 use std::collections::{BTreeMap, BTreeSet};
@@ -291,6 +292,23 @@ impl<'a> Case<'a> {
     /// A parameter that not every case has.
     pub(crate) fn weight_if_any(&mut self, name: &str) -> Option<Var> {
         self.has(name).then(|| self.weight(name))
+    }
+
+    /// The weights of a recurrent layer, whose names end like this.
+    pub(crate) fn layer(&mut self, end: &str) -> LayerWeights {
+        LayerWeights {
+            input: self.weight(&format!("weight_ih_{end}")),
+            state: self.weight(&format!("weight_hh_{end}")),
+            bias: self.weight(&format!("bias_ih_{end}")),
+            state_bias: self.weight_if_any(&format!("state_bias_{end}")),
+            norm: self.has(&format!("norm_ih_gain_{end}")).then(|| {
+                let [input, state] = ["ih", "hh"].map(|share| Norm {
+                    gain: self.weight(&format!("norm_{share}_gain_{end}")),
+                    bias: self.weight(&format!("norm_{share}_bias_{end}")),
+                });
+                GateNorm { input, state }
+            }),
+        }
     }
 
     fn check(&mut self, name: &str, found: &Tensor, expected: &Array, layout: &Layout) {

@@ -1,13 +1,14 @@
 //! Operations that know no time.
 
 use crate::fixture::{Case, Fixture, Layout, Report, devices};
+use couplet_tensor::activation::{Sigmoid, Tanh};
 use couplet_tensor::ops::{
-    CrossEntropy, Memory, add, attend, cross_entropy, embedding, layer_norm, linear, multiply_elements, relu,
-    sigmoid, softmax, tanh,
+    CrossEntropy, Memory, Pooling, add, attend, cross_entropy, embedding, layer_norm, linear, logistic_loss,
+    multiply_elements, pool, relu, sigmoid, softmax, tanh,
 };
-use couplet_tensor::score::{Additive, Dot, Score};
+use couplet_tensor::score::{Additive, Dot, Linear, Score};
 
-use Layout::{Matrix, Packed};
+use Layout::{Batch, Matrix, Packed};
 
 #[test]
 fn layers_are_those_of_pytorch() {
@@ -22,8 +23,13 @@ fn layers_are_those_of_pytorch() {
                 "pointwise" => check_pointwise(case),
                 "layer_norm" => check_layer_norm(case),
                 "softmax" => check_softmax(case),
-                "attention_additive" => check_attention::<Additive>(case),
-                "attention_dot" => check_attention::<Dot>(case),
+                "attention_additive" | "attention_additive_heads" => check_attention::<Additive>(case),
+                "attention_dot" | "attention_dot_heads" | "attention_general" => check_attention::<Dot>(case),
+                "attention_linear_sigmoid" => check_attention::<Linear<Sigmoid>>(case),
+                "attention_linear_tanh" => check_attention::<Linear<Tanh>>(case),
+                "pool_mean" => check_pool(case, Pooling::Mean),
+                "pool_max" => check_pool(case, Pooling::Max),
+                "logistic_loss" => check_logistic_loss(case),
                 "cross_entropy" | "cross_entropy_smoothed" | "cross_entropy_without_bias" => {
                     check_cross_entropy(case);
                 }
@@ -77,12 +83,31 @@ fn check_attention<S: Score>(mut case: Case) {
     let place_of = |source: &u32| rows.order().iter().position(|at| at == source).expect("a place") as u32;
     let of = reads.iter().map(place_of).collect();
     let packed = Packed(rows.clone());
-    let memory =
-        Memory { keys: case.input("keys", &packed), values: case.input("values", &packed), rows, of };
+    let (keys, values) = (case.input("keys", &packed), case.input("values", &packed));
+    let heads = case.fixed("heads").whole()[0] as usize;
+    let memory = Memory { keys, values, heads, rows, of };
     let (query, vector) = (case.input("query", &Matrix), case.weight_if_any("vector"));
+    let query =
+        case.weight_if_any("weight").map_or_else(|| query.clone(), |weight| linear(&query, &weight, None));
     let [context, weights] = attend::<S>(&query, vector.as_ref(), &memory);
     case.output("context", &context, &Matrix);
     case.output("weights", &weights, &Matrix);
+    case.finish();
+}
+
+fn check_pool(mut case: Case, how: Pooling) {
+    let rows = case.fixed("lengths").rows();
+    let x = case.input("x", &Packed(rows.clone()));
+    case.output("y", &pool(&x, &rows, how), &Batch(rows));
+    case.finish();
+}
+
+fn check_logistic_loss(mut case: Case) {
+    let z = case.input("z", &Matrix);
+    let targets: Vec<bool> = case.fixed("targets").whole().iter().map(|&target| target == 1).collect();
+    let (loss, of_rows) = logistic_loss(&z, &targets, 1.0 / targets.len() as f32);
+    case.output("loss", &loss, &Matrix);
+    case.check_numbers("loss_of_rows", &of_rows.to_vec(), case.fixed("loss_of_rows"));
     case.finish();
 }
 

@@ -3,8 +3,8 @@
 use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices};
 use couplet_tensor::Direction;
 use couplet_tensor::Var;
+use couplet_tensor::activation::{Identity, Relu};
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
-use couplet_tensor::ops::LayerWeights;
 use couplet_tensor::ops::recurrent::{by_steps, recurrent};
 
 #[test]
@@ -16,9 +16,11 @@ fn recurrent_layers_are_those_of_pytorch() {
             for name in fixture.cases() {
                 let case = Case::new(&fixture, name, &format!(", {way:?},"), &device, &mut report);
                 match name {
-                    "simple" | "simple_from_start" => check::<Simple>(case, way),
-                    "gru" | "gru_from_start" => check::<Gru>(case, way),
-                    "lstm" | "lstm_from_start" => check::<Lstm>(case, way),
+                    "simple" | "simple_from_start" | "simple_layer_norm" => check::<Simple>(case, way),
+                    "simple_relu" => check::<Simple<Relu>>(case, way),
+                    "simple_identity" => check::<Simple<Identity>>(case, way),
+                    "gru" | "gru_from_start" | "gru_layer_norm" => check::<Gru>(case, way),
+                    "lstm" | "lstm_from_start" | "lstm_layer_norm" => check::<Lstm>(case, way),
                     other => panic!("no test for the case {other:?}"),
                 }
             }
@@ -33,12 +35,7 @@ fn check<C: Cell>(mut case: Case, way: Way) {
     let parts = &["h", "c"][..C::PARTS];
     let x = case.input("x", &packed);
     for (end, direction) in [("", Direction::Forward), ("_reverse", Direction::Backward)] {
-        let weights = LayerWeights {
-            input: case.weight(&format!("weight_ih_l0{end}")),
-            state: case.weight(&format!("weight_hh_l0{end}")),
-            bias: case.weight(&format!("bias_ih_l0{end}")),
-            state_bias: case.weight_if_any(&format!("state_bias_l0{end}")),
-        };
+        let weights = case.layer(&format!("l0{end}"));
         let start: Option<Vec<Var>> = case
             .has("start_h")
             .then(|| parts.iter().map(|part| case.input(&format!("start_{part}{end}"), &batch)).collect());

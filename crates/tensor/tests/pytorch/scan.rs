@@ -1,9 +1,10 @@
 //! Decoders with attention.
 
 use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices, memory_of};
+use couplet_tensor::activation::Sigmoid;
 use couplet_tensor::cell::{Cell, Gru, Lstm};
-use couplet_tensor::ops::{LayerWeights, Memory, Scan, ScanState};
-use couplet_tensor::score::{Additive, Dot, Score};
+use couplet_tensor::ops::{Memory, Scan, ScanState};
+use couplet_tensor::score::{Additive, Dot, Linear, Score};
 use std::marker::PhantomData;
 
 #[test]
@@ -15,10 +16,14 @@ fn decoders_are_those_of_pytorch() {
             for name in fixture.cases() {
                 let case = Case::new(&fixture, name, &format!(", {way:?},"), &device, &mut report);
                 match name {
-                    "lstm_additive" | "lstm_additive_without_query" => check::<Lstm, Additive>(case, way),
+                    "lstm_additive"
+                    | "lstm_additive_without_query"
+                    | "lstm_additive_heads"
+                    | "lstm_additive_layer_norm" => check::<Lstm, Additive>(case, way),
+                    "lstm_linear_sigmoid" => check::<Lstm, Linear<Sigmoid>>(case, way),
                     "lstm_dot" | "lstm_dot_one_memory" => check::<Lstm, Dot>(case, way),
                     "gru_additive" | "gru_additive_without_query" => check::<Gru, Additive>(case, way),
-                    "gru_dot" | "gru_dot_one_memory" => check::<Gru, Dot>(case, way),
+                    "gru_dot" | "gru_dot_one_memory" | "gru_dot_heads" => check::<Gru, Dot>(case, way),
                     other => panic!("no test for the case {other:?}"),
                 }
             }
@@ -40,17 +45,12 @@ fn check<C: Cell, S: Score>(mut case: Case, way: Way) {
     } else {
         ["keys", "values"].map(|name| case.input(name, &of_source))
     };
+    let heads = case.fixed("heads").whole()[0] as usize;
     let of = memory_of(&targets, &sources, |target| reads[target] as usize);
-    let memory = Memory { keys, values, rows: sources, of };
+    let memory = Memory { keys, values, heads, rows: sources, of };
 
-    let layer = |case: &mut Case, l: usize| LayerWeights {
-        input: case.weight(&format!("weight_ih_l{l}")),
-        state: case.weight(&format!("weight_hh_l{l}")),
-        bias: case.weight(&format!("bias_ih_l{l}")),
-        state_bias: case.weight_if_any(&format!("state_bias_l{l}")),
-    };
     let scan = Scan::<C, S> {
-        layers: (0..2).map(|l| layer(&mut case, l)).collect(),
+        layers: (0..2).map(|l| case.layer(&format!("l{l}"))).collect(),
         query: case.weight_if_any("query"),
         vector: case.weight_if_any("vector"),
         kind: PhantomData,

@@ -1,4 +1,5 @@
 use crate::product::Update;
+use crate::rows::Rows;
 use crate::tensor::Tensor;
 
 /// Copies the columns of `part` to those of `y` from `start` on.
@@ -12,4 +13,22 @@ pub(super) fn put_columns(y: &mut Tensor, start: usize, part: &Tensor) {
 pub(super) fn take_columns(dx: &mut [f32], width: usize, dy: &Tensor, start: usize, update: Update) {
     let rows = dx.chunks_exact_mut(width.max(1)).zip(dy.data().chunks_exact(dy.columns().max(1)));
     rows.for_each(|(dx, dy)| update.apply(dx, &dy[start..start + width]));
+}
+
+/// The steps of each sequence side by side, zeros behind them.
+pub(super) fn flatten_steps(x: &Tensor, rows: &Rows, steps: usize) -> Tensor {
+    let width = x.columns();
+    let mut y = Tensor::zeros(x.device(), rows.batch(), steps * width);
+    let numbers = y.data_mut();
+    for (row, (place, step)) in rows.places().enumerate() {
+        numbers[(place * steps + step) * width..][..width].copy_from_slice(x.row(row));
+    }
+    y
+}
+
+/// Hands what lies side by side in `dy` back to the packed rows of so many columns.
+pub(super) fn take_steps(dx: &mut [f32], width: usize, dy: &Tensor, rows: &Rows, update: Update) {
+    for (dx, (place, step)) in dx.chunks_exact_mut(width.max(1)).zip(rows.places()) {
+        update.apply(dx, &dy.row(place)[step * width..][..width]);
+    }
 }

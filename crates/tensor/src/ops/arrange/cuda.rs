@@ -1,5 +1,6 @@
-use crate::cuda::{Cuda, Launch, Pointer, Source};
+use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Source};
 use crate::product::Update;
+use crate::rows::Rows;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("arrange", include_str!("arrange.cu"));
@@ -62,4 +63,41 @@ pub(super) fn take_columns(
 /// Sets every row to the same numbers.
 pub(crate) fn fill_rows(cuda: &Cuda, to: Place, row: &Tensor, rows: usize) {
     put_block(cuda, to, Place { pointer: row.pointer(), stride: 0 }, rows, row.columns(), Update::Set);
+}
+
+/// The steps of each sequence side by side, zeros behind them.
+pub(super) fn flatten_steps(cuda: &Cuda, x: &Tensor, rows: &Rows, steps: usize) -> Tensor {
+    let (batch, columns) = (rows.batch(), steps * x.columns());
+    let mut y = Tensor::scratch(x.device(), batch, columns);
+    let rows = DeviceRows::new(x.device(), rows);
+    let arguments = [
+        y.pointer_mut().into(),
+        x.pointer().into(),
+        rows.starts().into(),
+        rows.lengths().into(),
+        batch.into(),
+        steps.into(),
+        x.columns().into(),
+    ];
+    // SAFETY: a row of `x` for each packed row, and room in `y` for all steps of each place.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "flatten_steps"), Launch::over(batch * columns), &arguments) };
+    y
+}
+
+/// Hands what lies side by side in `dy` back to the packed rows of so many columns.
+pub(super) fn take_steps(cuda: &Cuda, dx: Pointer, width: usize, dy: &Tensor, rows: &Rows, update: Update) {
+    let total = rows.total();
+    let rows = DeviceRows::new(dy.device(), rows);
+    let arguments = [
+        dx.into(),
+        dy.pointer().into(),
+        rows.starts().into(),
+        rows.steps.into(),
+        total.into(),
+        dy.columns().into(),
+        width.into(),
+        (update == Update::Add).into(),
+    ];
+    // SAFETY: as in the forward pass.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "take_steps"), Launch::over(total * width), &arguments) };
 }

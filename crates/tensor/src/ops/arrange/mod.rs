@@ -1,4 +1,4 @@
-//! Moving rows and columns about: concatenation, blocks of rows, rows in another order.
+//! Moving rows and columns about: concatenation, blocks of rows, rows in another order, the steps of packed sequences.
 //!
 //! Back, each number's gradient goes where the number came from; where a row was taken several times, they add up.
 
@@ -10,9 +10,11 @@ use crate::device::on_device;
 use crate::ops::embedding::rows_of;
 use crate::product::Update;
 use crate::profile;
+use crate::rows::Rows;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// `[a b …]`: the columns of all parts side by side.
 pub fn concat_columns(parts: &[&Var]) -> Var {
@@ -108,6 +110,45 @@ pub fn row_block(x: &Var, rows: Range<usize>) -> Var {
 /// Row `index[i]` of `x` as row `i`. A row may be taken several times.
 pub fn gather_rows(x: &Var, index: &[u32]) -> Var {
     rows_of("gather_rows", x, index)
+}
+
+/// The steps of each sequence side by side, zeros behind its last one: batch × steps·width, from packed rows × width. There is
+/// room for so many steps; no sequence may have more.
+pub fn flatten_steps(x: &Var, rows: &Arc<Rows>, steps: usize) -> Var {
+    let _span = profile::span("flatten_steps", x.device());
+    assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
+    assert!(rows.steps() <= steps, "a sequence of {} steps where {steps} have room", rows.steps());
+    let y = on_device!(x.device(),
+        _cpu => cpu::flatten_steps(x.value(), rows, steps),
+        cuda => cuda::flatten_steps(cuda, x.value(), rows, steps));
+    let (input, rows) = (x.clone(), Arc::clone(rows));
+    let [y] = record(&[x], [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let width = input.columns();
+        on_device!(input.device(),
+            _cpu => gradients.write(&input, |dx, update| cpu::take_steps(dx, width, &dy, &rows, update)),
+            cuda => gradients.write_cuda(&input, |dx, update| cuda::take_steps(cuda, dx, width, &dy, &rows, update)));
+    });
+    y
+}
+
+/// Each place's row for all of its steps: packed rows × width, from batch × width.
+pub fn repeat_over_steps(x: &Var, rows: &Rows) -> Var {
+    assert_eq!(x.rows(), rows.batch(), "x is {:?} for {} sequences", x.shape(), rows.batch());
+    let index: Vec<u32> = rows.places().map(|(place, _)| place as u32).collect();
+    gather_rows(x, &index)
+}
+
+/// For each row the one of the step before; for the first steps, the place's row of `first`, batch × width.
+pub fn steps_before(x: &Var, rows: &Rows, first: &Var) -> Var {
+    assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
+    assert_eq!(first.rows(), rows.batch(), "first is {:?} for {} sequences", first.shape(), rows.batch());
+    let before = |(place, step): (usize, usize)| match step {
+        0 => rows.total() + place,
+        _ => rows.row(place, step - 1),
+    };
+    let index: Vec<u32> = rows.places().map(|at| before(at) as u32).collect();
+    gather_rows(&concat_rows(&[x, first]), &index)
 }
 
 fn shapes(parts: &[&Var]) -> String {

@@ -1,7 +1,7 @@
 //! Attention of many rows. Going back, each source belongs to one worker, whatever rows read it.
 
 use super::Memory;
-use super::row::{Backward, Forward, Sources, ValuesBack};
+use super::row::{Backward, Forward, Sources, ValuesBack, part};
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
 use crate::pool::Worker;
@@ -42,18 +42,18 @@ impl Attending<'_> {
     /// # Safety
     /// Nobody may write to the row's query, and nobody else may use its weights and context.
     pub(crate) unsafe fn forward<S: Score>(&self, cpu: &Cpu, row: usize, place: usize) {
-        let (depth, width) = (self.memory.keys.columns(), self.memory.values.columns());
-        // SAFETY: handed on.
-        let (query, weights, context) = unsafe {
-            (
-                self.query.row(row, 0..depth),
-                self.weights.row_mut(row, 0..self.memory.rows.steps()),
-                self.context.row_mut(row, 0..width),
-            )
-        };
-        let source = self.memory.at(self.memory.of[place] as usize);
-        let (vector, score) = (self.vector, PhantomData::<S>);
-        cpu.isa.run(Forward { query, vector, source, weights, context, score });
+        for source in self.memory.at(self.memory.of[place] as usize) {
+            // SAFETY: handed on.
+            let (query, weights, context) = unsafe {
+                (
+                    self.query.row(row, source.key_columns()),
+                    self.weights.row_mut(row, source.weight_columns()),
+                    self.context.row_mut(row, source.value_columns()),
+                )
+            };
+            let (vector, score) = (part(self.vector, source.key_columns()), PhantomData::<S>);
+            cpu.isa.run(Forward { query, vector, source, weights, context, score });
+        }
     }
 }
 
@@ -83,24 +83,26 @@ impl AttendingBack<'_> {
         row: usize,
         place: usize,
     ) {
-        let memory = forward.memory;
-        let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
-        let source = memory.of[place] as usize;
-        // SAFETY: handed on.
-        unsafe {
-            cpu.isa.run(Backward {
-                query: forward.query.row(row, 0..depth),
-                vector: forward.vector,
-                source: memory.at(source),
-                weights: forward.weights.row(row, 0..steps),
-                dcontext: self.dcontext.row(row, 0..width),
-                dweights: self.dweights.map(|grid| grid.row(row, 0..steps)),
-                denergy: self.denergy.row_mut(worker.index, 0..steps),
-                dquery: self.dquery.row_mut(row, 0..depth),
-                dkeys: self.dkeys,
-                dvector: self.dvector.row_mut(source, 0..if S::VECTOR { depth } else { 0 }),
-                score: PhantomData::<S>,
-            });
+        let (memory, at) = (forward.memory, forward.memory.of[place] as usize);
+        for source in memory.at(at) {
+            let (keys, values, steps) =
+                (source.key_columns(), source.value_columns(), source.weight_columns());
+            // SAFETY: handed on.
+            unsafe {
+                cpu.isa.run(Backward {
+                    query: forward.query.row(row, keys.clone()),
+                    vector: part(forward.vector, keys.clone()),
+                    source,
+                    weights: forward.weights.row(row, steps.clone()),
+                    dcontext: self.dcontext.row(row, values),
+                    dweights: self.dweights.map(|grid| grid.row(row, steps.clone())),
+                    denergy: self.denergy.row_mut(worker.index, 0..memory.rows.steps()),
+                    dquery: self.dquery.row_mut(row, keys.clone()),
+                    dkeys: self.dkeys,
+                    dvector: self.dvector.row_mut(at, if S::VECTOR { keys } else { 0..0 }),
+                    score: PhantomData::<S>,
+                });
+            }
         }
     }
 }
@@ -148,10 +150,9 @@ pub(super) fn forward<S: Score>(
     memory: &Memory,
 ) -> (Tensor, Tensor) {
     let (rows, device) = (query.rows(), query.device());
+    let mut context = Tensor::scratch(device, rows, memory.values.columns());
+    let mut weights = Tensor::scratch(device, rows, memory.weight_columns());
     let memory = Sources::new(memory);
-    let (width, steps) = (memory.values.columns(), memory.rows.steps());
-    let mut context = Tensor::scratch(device, rows, width);
-    let mut weights = Tensor::scratch(device, rows, steps);
     let attending = Attending {
         query: query.grid(),
         vector: vector.map_or(&[], Tensor::data),
@@ -237,8 +238,10 @@ fn values_gradient(
             for reader in (0..readers.batch()).filter(|&reader| memory.of[reader] as usize == place) {
                 rows.extend((0..readers.length(reader)).map(|step| readers.row(reader, step)));
             }
-            let (source, readers) = (memory.at(place), rows.iter().copied());
-            cpu.isa.run(ValuesBack { source, readers, weights, dcontext, dvalues: grid });
+            for source in memory.at(place) {
+                let readers = rows.iter().copied();
+                cpu.isa.run(ValuesBack { source, readers, weights, dcontext, dvalues: grid });
+            }
         }
     });
     dvalues

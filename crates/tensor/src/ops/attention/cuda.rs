@@ -54,9 +54,9 @@ pub(crate) struct Attending<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct AttendingRows {
     pub(crate) count: usize,
-    /// count × depth
+    /// count × heads·depth
     pub(crate) query: Pointer,
-    /// count × source steps
+    /// count × heads·source steps
     pub(crate) weights: Pointer,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Attending<'a> {
     }
 
     fn sources(&self) -> [Arg<'_>; 8] {
-        let memory = self.memory;
+        let (memory, (depth, width)) = (self.memory, self.memory.of_head());
         [
             memory.keys.value().pointer().into(),
             memory.values.value().pointer().into(),
@@ -87,8 +87,8 @@ impl<'a> Attending<'a> {
             self.rows.lengths().into(),
             self.of.pointer().into(),
             self.rows.steps.into(),
-            memory.keys.columns().into(),
-            memory.values.columns().into(),
+            depth.into(),
+            width.into(),
         ]
     }
 
@@ -97,7 +97,7 @@ impl<'a> Attending<'a> {
         assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention has room for {LONGEST}");
         // In eights: the compiler reads that many at a time where it unrolls a loop, also behind the last one.
         let shared = steps.max(1).next_multiple_of(8) * size_of::<f32>();
-        Launch { blocks: [count, 1], threads: [1024, 1], shared }
+        Launch { blocks: [count, self.memory.heads], threads: [1024, 1], shared }
     }
 
     /// Weights and context of rows, of which the `i`-th reads what place `i` reads.
@@ -143,9 +143,9 @@ impl<'a> Attending<'a> {
     ) {
         let (memory, device) = (self.memory, weights.device());
         let readers = Readers::new(device, self.rows.batch, &memory.of, readers);
-        let (total, depth) = memory.keys.shape();
-        let mut dkeys = Tensor::scratch(device, total, depth);
-        let mut dvector = S::VECTOR.then(|| Tensor::scratch(device, total, depth));
+        let (total, columns) = memory.keys.shape();
+        let mut dkeys = Tensor::scratch(device, total, columns);
+        let mut dvector = S::VECTOR.then(|| Tensor::scratch(device, total, columns));
         let arguments = [
             query.into(),
             self.vector.into(),
@@ -153,7 +153,8 @@ impl<'a> Attending<'a> {
             self.rows.starts().into(),
             self.rows.lengths().into(),
             self.rows.steps.into(),
-            depth.into(),
+            memory.heads.into(),
+            memory.of_head().0.into(),
             readers.starts().into(),
             readers.rows().into(),
             denergies.pointer().into(),
@@ -173,13 +174,14 @@ impl<'a> Attending<'a> {
     }
 
     fn values_gradient<S: Score>(&self, readers: &Readers, weights: &Tensor, dcontext: &Tensor) -> Tensor {
-        let (total, width) = self.memory.values.shape();
-        let mut dvalues = Tensor::scratch(weights.device(), total, width);
+        let (total, columns) = self.memory.values.shape();
+        let mut dvalues = Tensor::scratch(weights.device(), total, columns);
         let arguments = [
             self.rows.starts().into(),
             self.rows.lengths().into(),
             self.rows.steps.into(),
-            width.into(),
+            self.memory.heads.into(),
+            self.memory.of_head().1.into(),
             readers.starts().into(),
             readers.rows().into(),
             weights.pointer().into(),
@@ -187,7 +189,7 @@ impl<'a> Attending<'a> {
             dvalues.pointer_mut().into(),
         ];
         let how = Launch::blocks(self.rows.batch);
-        let how = Launch { blocks: [self.rows.batch, width.div_ceil(how.threads[0])], ..how };
+        let how = Launch { blocks: [self.rows.batch, columns.div_ceil(how.threads[0])], ..how };
         // SAFETY: the readers are rows of the weights and of the contexts' gradients.
         unsafe { self.cuda.launch(self.cuda.kernel(&source::<S>(), "values_back"), how, &arguments) };
         dvalues
@@ -202,7 +204,7 @@ pub(super) fn forward<S: Score>(
 ) -> (Tensor, Tensor) {
     let (rows, device) = (query.rows(), query.device());
     let mut context = Tensor::scratch(device, rows, memory.values.columns());
-    let mut weights = Tensor::scratch(device, rows, memory.rows.steps());
+    let mut weights = Tensor::scratch(device, rows, memory.weight_columns());
     let own = AttendingRows { count: rows, query: query.pointer(), weights: weights.pointer_mut() };
     Attending::new::<S>(cuda, memory, vector).forward(own, context.pointer_mut());
     (context, weights)
@@ -218,9 +220,9 @@ pub(super) fn backward<S: Score>(
     vector: Option<&Var>,
     memory: &Memory,
 ) {
-    let ((rows, depth), device) = (query.shape(), query.device());
-    let mut dquery = Tensor::scratch(device, rows, depth);
-    let mut denergies = Tensor::scratch(device, rows, memory.rows.steps());
+    let ((rows, columns), device) = (query.shape(), query.device());
+    let mut dquery = Tensor::scratch(device, rows, columns);
+    let mut denergies = Tensor::scratch(device, rows, memory.weight_columns());
     let attending = Attending::new::<S>(cuda, memory, vector.map(Var::value));
     let own = AttendingRows { count: rows, query: query.value().pointer(), weights: weights.pointer() };
     let dweights = dweights.map(Tensor::pointer);

@@ -1,13 +1,16 @@
-//! Attention pooling: `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j` with any [`Score`] `s`.
+//! Attention pooling: `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j` with any [`Score`] `s`, by one head or by several.
 //!
 //! | | shape |
 //! |---|---|
-//! | `query` | rows × depth |
-//! | `keys` | packed source rows × depth |
-//! | `values` | packed source rows × width |
-//! | `vector` | 1 × depth, for scores that have one |
-//! | context | rows × width |
-//! | weights | rows × source steps; zero beyond a source's length |
+//! | `query` | rows × heads·depth |
+//! | `keys` | packed source rows × heads·depth |
+//! | `values` | packed source rows × heads·width |
+//! | `vector` | 1 × heads·depth, for scores that have one |
+//! | context | rows × heads·width |
+//! | weights | rows × heads·source steps; zero beyond a source's length |
+//!
+//! Everything lies head by head: each has its own columns of query, keys, vector and values and its own softmax, and the
+//! contexts of all stand side by side.
 //!
 //! Row `i` reads the source at place `of[i]`, so that keys and values need not be copied when several rows read the same
 //! source or the rows change their order. An empty source gives a zero context.
@@ -32,10 +35,12 @@ use std::sync::Arc;
 /// What is attended to: the keys and values of packed sources, made once, and who reads which.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// packed source rows × depth
+    /// packed source rows × heads·depth
     pub keys: Var,
-    /// packed source rows × width
+    /// packed source rows × heads·width
     pub values: Var,
+    /// How many heads share the columns of keys and values; one takes them all.
+    pub heads: usize,
     /// How the sources are packed.
     pub rows: Arc<Rows>,
     /// The place of the source that each row, or each place of a scan, reads.
@@ -43,10 +48,24 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// The columns of keys and of values that a head has.
+    pub(crate) fn of_head(&self) -> (usize, usize) {
+        (self.keys.columns() / self.heads, self.values.columns() / self.heads)
+    }
+
+    /// The columns of the weights: a place for each source step of each head.
+    pub(crate) fn weight_columns(&self) -> usize {
+        self.heads * self.rows.steps()
+    }
+
     pub(crate) fn check<S: Score>(&self, readers: usize, depth: usize, vector: Option<&Var>) {
         let total = self.rows.total();
         assert_eq!(self.keys.shape(), (total, depth), "keys for {total} rows and queries of {depth}");
         assert_eq!(self.values.rows(), total, "values for {total} rows");
+        for (name, columns) in [("keys", depth), ("values", self.values.columns())] {
+            let even = self.heads > 0 && columns.is_multiple_of(self.heads);
+            assert!(even, "{name} of {columns} columns for {} heads", self.heads);
+        }
         assert!(self.of.len() >= readers, "{readers} readers, {} places", self.of.len());
         assert!(
             self.of.iter().all(|&place| (place as usize) < self.rows.batch()),

@@ -2,8 +2,29 @@
 
 use crate::score::Score;
 
-/// The context and the weights of a query over keys and values.
+/// The context of a query over keys and values by so many heads, and the weights of each head.
 pub fn attend<S: Score>(
+    query: &[f64],
+    vector: &[f64],
+    keys: &[Vec<f64>],
+    values: &[Vec<f64>],
+    heads: usize,
+    width: usize,
+) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let (depth, width) = (query.len() / heads, width / heads);
+    let head = |head: usize| {
+        let cut = |rows: &[Vec<f64>], width: usize| -> Vec<Vec<f64>> {
+            rows.iter().map(|row| row[head * width..][..width].to_vec()).collect()
+        };
+        let own = |numbers: &[f64]| numbers.get(head * depth..(head + 1) * depth).unwrap_or(&[]).to_vec();
+        attend_once::<S>(&own(query), &own(vector), &cut(keys, depth), &cut(values, width), width)
+    };
+    let (contexts, weights): (Vec<_>, Vec<_>) = (0..heads).map(head).unzip();
+    (contexts.concat(), weights)
+}
+
+/// The context and the weights of one head.
+fn attend_once<S: Score>(
     query: &[f64],
     vector: &[f64],
     keys: &[Vec<f64>],

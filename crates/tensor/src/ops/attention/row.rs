@@ -15,30 +15,41 @@ use std::ops::Range;
 pub(crate) struct Sources<'a> {
     pub(crate) keys: &'a Tensor,
     pub(crate) values: &'a Tensor,
+    pub(crate) heads: usize,
+    /// Columns of a head's keys.
+    depth: usize,
+    /// Columns of a head's values.
+    width: usize,
     pub(crate) rows: &'a Rows,
     pub(crate) of: &'a [u32],
 }
 
 impl<'a> Sources<'a> {
     pub(crate) fn new(memory: &'a Memory) -> Self {
+        let (depth, width) = memory.of_head();
         Sources {
             keys: memory.keys.value(),
             values: memory.values.value(),
+            heads: memory.heads,
+            depth,
+            width,
             rows: &memory.rows,
             of: &memory.of,
         }
     }
 
-    pub(crate) fn at(self, place: usize) -> Source<'a> {
-        Source { all: self, place }
+    /// The source at a place, as each head sees it.
+    pub(crate) fn at(self, place: usize) -> impl Iterator<Item = Source<'a>> {
+        (0..self.heads).map(move |head| Source { all: self, place, head })
     }
 }
 
-/// One source.
+/// One source, as a head sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     all: Sources<'a>,
     place: usize,
+    head: usize,
 }
 
 impl<'a> Source<'a> {
@@ -52,14 +63,38 @@ impl<'a> Source<'a> {
         self.all.rows.row(self.place, step)
     }
 
+    /// The head's share of columns, of which each head has so many.
+    #[inline(always)]
+    fn share(&self, width: usize) -> Range<usize> {
+        self.head * width..(self.head + 1) * width
+    }
+
+    /// The head's columns of keys, queries and vector.
+    #[inline(always)]
+    pub(crate) fn key_columns(&self) -> Range<usize> {
+        self.share(self.all.depth)
+    }
+
+    /// The head's columns of values and contexts.
+    #[inline(always)]
+    pub(crate) fn value_columns(&self) -> Range<usize> {
+        self.share(self.all.width)
+    }
+
+    /// The head's columns of the weights.
+    #[inline(always)]
+    pub(crate) fn weight_columns(&self) -> Range<usize> {
+        self.share(self.all.rows.steps())
+    }
+
     #[inline(always)]
     fn key(&self, step: usize) -> &'a [f32] {
-        self.all.keys.row(self.row(step))
+        &self.all.keys.row(self.row(step))[self.key_columns()]
     }
 
     #[inline(always)]
     fn value(&self, step: usize) -> &'a [f32] {
-        self.all.values.row(self.row(step))
+        &self.all.values.row(self.row(step))[self.value_columns()]
     }
 }
 
@@ -71,7 +106,7 @@ fn blocks(depth: usize) -> impl Iterator<Item = Range<usize>> {
 
 /// Some places of a vector that may not be there.
 #[inline(always)]
-fn part(vector: &[f32], range: Range<usize>) -> &[f32] {
+pub(super) fn part(vector: &[f32], range: Range<usize>) -> &[f32] {
     if vector.is_empty() { vector } else { &vector[range] }
 }
 
@@ -91,7 +126,7 @@ fn energy<S: Score, V: Vector>(query: &[f32], key: &[f32], vector: &[f32]) -> f3
     sum.sum()
 }
 
-/// From a query to its weights and its context.
+/// From a head's query to its weights and its context.
 pub(crate) struct Forward<'a, S> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
@@ -118,7 +153,7 @@ impl<S: Score> Kernel for Forward<'_, S> {
     }
 }
 
-/// From the gradients of context and weights to those of query, keys and vector. It is run by the worker that the source belongs
+/// From the gradients of a head's context and weights to those of query, keys and vector. It is run by the worker that the source belongs
 /// to: nobody else uses the source's rows of `dkeys` at that time.
 pub(crate) struct Backward<'a, S> {
     pub(crate) query: &'a [f32],
@@ -145,6 +180,7 @@ impl<S: Score> Kernel for Backward<'_, S> {
     fn run<V: Vector>(self) {
         let Backward { query, vector, source, dquery, dvector, .. } = self;
         let (length, depth) = (source.length(), query.len());
+        let columns = source.key_columns();
         let (weights, denergy) = (&self.weights[..length], &mut self.denergy[..length]);
         for (step, denergy) in denergy.iter_mut().enumerate() {
             let of_weight = self.dweights.map_or(0.0, |dweights| dweights[step]);
@@ -156,7 +192,7 @@ impl<S: Score> Kernel for Backward<'_, S> {
         for (step, &denergy) in denergy.iter().enumerate() {
             let key = source.key(step);
             // SAFETY: the rows of a source belong to the worker that handles it.
-            let dkey = unsafe { self.dkeys.row_mut(source.row(step), 0..depth) };
+            let dkey = unsafe { self.dkeys.row_mut(source.row(step), columns.clone()) };
             for range in blocks(depth) {
                 let (q, k) = (V::load(&query[range.clone()]), V::load(&key[range.clone()]));
                 let v = V::load(part(vector, range.clone()));
@@ -171,7 +207,7 @@ impl<S: Score> Kernel for Backward<'_, S> {
     }
 }
 
-/// The gradient of one source's values, from the weights and context gradients of all rows that read it. It is run by the worker
+/// The gradient of a head's values of one source, from the weights and context gradients of all rows that read it. It is run by the worker
 /// that the source belongs to: nobody else uses the source's rows of `dvalues` at that time.
 pub(crate) struct ValuesBack<'a, R> {
     pub(crate) source: Source<'a>,
@@ -188,11 +224,13 @@ impl<R: Iterator<Item = usize> + Clone> Kernel for ValuesBack<'_, R> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let width = self.dcontext.columns();
+        let (columns, first) = (self.source.value_columns(), self.source.weight_columns().start);
         for step in 0..self.source.length() {
-            let terms = self.readers.clone().map(|row| (self.weights.row(row)[step], self.dcontext.row(row)));
+            let of_reader =
+                |row: usize| (self.weights.row(row)[first + step], &self.dcontext.row(row)[columns.clone()]);
+            let terms = self.readers.clone().map(of_reader);
             // SAFETY: the rows of a source belong to the worker that handles it.
-            let dvalue = unsafe { self.dvalues.row_mut(self.source.row(step), 0..width) };
+            let dvalue = unsafe { self.dvalues.row_mut(self.source.row(step), columns.clone()) };
             weighted_rows::<V>(dvalue, terms);
         }
     }

@@ -72,11 +72,16 @@ pub(super) fn forward(
         cuda.zero(kept.weight.pointer_mut(), classes * inputs);
         cuda.zero(kept.bias.pointer_mut(), classes);
     }
-    let mut loss = Tensor::scratch(device, 1, 1);
-    let arguments = [loss.pointer_mut().into(), of_rows.pointer().into(), rows.into(), how.scale.into()];
+    Pass { loss: total(cuda, &of_rows, how.scale), of_rows, gradients: kept }
+}
+
+/// `scale · Σ losses`
+pub(crate) fn total(cuda: &Cuda, losses: &Tensor, scale: f32) -> Tensor {
+    let mut loss = Tensor::scratch(losses.device(), 1, 1);
+    let arguments = [loss.pointer_mut().into(), losses.pointer().into(), losses.rows().into(), scale.into()];
     // SAFETY: a loss for each row.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "total"), Launch::blocks(1), &arguments) };
-    Pass { loss, of_rows, gradients: kept }
+    loss
 }
 
 /// `to = factor·kept`, or added to it; the factor stays on the GPU.

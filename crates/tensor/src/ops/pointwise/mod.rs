@@ -1,12 +1,13 @@
 //! Element by element: `y = f(x)` and `y = f(a, b)`.
 //!
-//! A function is a type with its formula and its gradient, written over [`Lane`]; [`Unary`] ones compute their gradient from
-//! the result, so that the input need not be kept.
+//! A function is a type with its formula and its gradient, written over [`Lane`]; [`Unary`] ones, every [`Activation`] among
+//! them, compute their gradient from the result, so that the input need not be kept.
 
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 
+use crate::activation::{Activation, Relu, Sigmoid, Tanh};
 use crate::device::on_device;
 use crate::lane::Lane;
 use crate::profile;
@@ -32,48 +33,17 @@ pub trait Binary: Copy + Send + Sync + 'static {
     fn backward<L: Lane>(self, a: L, b: L, dy: L) -> [L; 2];
 }
 
-#[derive(Clone, Copy)]
-struct Tanh;
-impl Unary for Tanh {
-    const NAME: &'static str = "tanh";
+/// Every activation is such a function.
+impl<A: Activation> Unary for A {
+    const NAME: &'static str = A::NAME;
 
     #[inline(always)]
     fn forward<L: Lane>(self, x: L) -> L {
-        x.tanh()
+        A::value(x)
     }
     #[inline(always)]
     fn backward<L: Lane>(self, y: L, dy: L) -> L {
-        dy * (L::lit(1.0) - y * y)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Sigmoid;
-impl Unary for Sigmoid {
-    const NAME: &'static str = "sigmoid";
-
-    #[inline(always)]
-    fn forward<L: Lane>(self, x: L) -> L {
-        x.sigmoid()
-    }
-    #[inline(always)]
-    fn backward<L: Lane>(self, y: L, dy: L) -> L {
-        dy * y * (L::lit(1.0) - y)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Relu;
-impl Unary for Relu {
-    const NAME: &'static str = "relu";
-
-    #[inline(always)]
-    fn forward<L: Lane>(self, x: L) -> L {
-        x.max(L::lit(0.0))
-    }
-    #[inline(always)]
-    fn backward<L: Lane>(self, y: L, dy: L) -> L {
-        dy * y.positive()
+        dy * A::slope(y)
     }
 }
 

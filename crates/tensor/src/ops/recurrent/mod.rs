@@ -15,6 +15,9 @@
 //!
 //! Back, the step's products with `W_state` run step by step; the gradients of the weights are one product each over all
 //! steps.
+//!
+//! With a [`GateNorm`], the shares are normalised before they meet: `gate = LN(W_input·x_t) + LN(W_state·h_{t-1}) + bias`. The
+//! layer is then the loop over single steps, [`by_steps`], with the input's share normalised for all rows at once.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -23,7 +26,7 @@ pub mod reference;
 
 use crate::cell::Cell;
 use crate::device::on_device;
-use crate::ops::{cell_step, concat_rows, gather_rows, linear, row_block};
+use crate::ops::{add, cell_step, concat_rows, gather_rows, layer_norm, linear, row_block};
 use crate::profile;
 use crate::rows::{Direction, Rows};
 use crate::tape::{Var, record_all};
@@ -41,6 +44,27 @@ pub struct LayerWeights {
     pub bias: Var,
     /// The last rows of `bias_hh`, for the gates whose shares are apart: 1 × apart·hidden
     pub state_bias: Option<Var>,
+    /// Layer normalisation of the gates, or none.
+    pub norm: Option<GateNorm>,
+}
+
+/// Layer normalisation in a recurrent layer, as Ba et al. (2016) have it: the input's and the state's share of the gates by
+/// itself, each over all gates of a row.
+#[derive(Clone, Debug)]
+pub struct GateNorm {
+    /// Of `W_input·x`.
+    pub input: Norm,
+    /// Of `W_state·h`.
+    pub state: Norm,
+}
+
+/// What a normalised row is multiplied with, and what is added to it.
+#[derive(Clone, Debug)]
+pub struct Norm {
+    /// 1 × gates·hidden
+    pub gain: Var,
+    /// 1 × gates·hidden
+    pub bias: Var,
 }
 
 impl LayerWeights {
@@ -53,6 +77,24 @@ impl LayerWeights {
         [&self.input, &self.state, &self.bias].into_iter().chain(&self.state_bias)
     }
 
+    /// The input's share of the gates, bias included: rows × gates·hidden.
+    pub(crate) fn of_input(&self, x: &Var) -> Var {
+        let Some(GateNorm { input: norm, .. }) = &self.norm else {
+            return linear(x, &self.input, Some(&self.bias));
+        };
+        // Both biases are added behind the norm; their sum is one row.
+        layer_norm(&linear(x, &self.input, None), &norm.gain, &add(&norm.bias, &self.bias))
+    }
+
+    /// The state's share of the gates: rows × gates·hidden.
+    pub(crate) fn of_state(&self, h: &Var) -> Var {
+        let share = linear(h, &self.state, None);
+        match &self.norm {
+            Some(GateNorm { state: norm, .. }) => layer_norm(&share, &norm.gain, &norm.bias),
+            None => share,
+        }
+    }
+
     /// Panics where the shapes do not fit the cell or an input of so many columns.
     pub(crate) fn check<C: Cell>(&self, inputs: usize) {
         let hidden = self.hidden();
@@ -62,6 +104,10 @@ impl LayerWeights {
         assert_eq!(self.bias.shape(), (1, gates), "bias of {hidden} units");
         if let Some(bias) = &self.state_bias {
             assert_eq!(bias.shape(), (1, C::APART * hidden), "state_bias of {hidden} units");
+        }
+        for norm in self.norm.iter().flat_map(|norm| [&norm.input, &norm.state]) {
+            let shapes = [norm.gain.shape(), norm.bias.shape()];
+            assert_eq!(shapes, [(1, gates); 2], "gain and bias of the norm of {hidden} units");
         }
     }
 }
@@ -89,11 +135,14 @@ pub fn recurrent<C: Cell>(
     weights: &LayerWeights,
     start: Option<&[Var]>,
 ) -> Recurrent {
-    let _span = profile::span("recurrent", x.device());
     weights.check::<C>(x.columns());
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     start.into_iter().for_each(|start| check_start::<C>(start, rows.batch(), weights.hidden()));
+    if weights.norm.is_some() {
+        return by_steps::<C>(x, rows, direction, weights, start);
+    }
 
+    let _span = profile::span("recurrent", x.device());
     let first: Option<Vec<&Tensor>> = start.map(|start| start.iter().map(Var::value).collect());
     let first = first.as_deref();
     let pass = on_device!(x.device(),
@@ -129,7 +178,7 @@ pub fn recurrent<C: Cell>(
     Recurrent { states, last: outputs.collect() }
 }
 
-/// The same, as a loop over [`cell_step()`]: what [`recurrent()`] must equal.
+/// The same, as a loop over [`cell_step()`]: what [`recurrent()`] must equal, and what it is where the gates are normalised.
 pub fn by_steps<C: Cell>(
     x: &Var,
     rows: &Arc<Rows>,
@@ -140,7 +189,7 @@ pub fn by_steps<C: Cell>(
     weights.check::<C>(x.columns());
     let zero = || Var::constant(Tensor::zeros(x.device(), rows.batch(), weights.hidden()));
     let start: Vec<Var> = start.map_or_else(|| (0..C::PARTS).map(|_| zero()).collect(), <[Var]>::to_vec);
-    let of_input = linear(x, &weights.input, Some(&weights.bias)); // [rows, gates·hidden]
+    let of_input = weights.of_input(x); // [rows, gates·hidden]
     let mut walked: Vec<Vec<Var>> = Vec::new();
     for step in rows.walk(direction) {
         let places = step.rows.len();
@@ -152,7 +201,7 @@ pub fn by_steps<C: Cell>(
             Some(before) => before.iter().zip(&start).map(carry).collect(),
             None => start.iter().map(begin).collect(),
         };
-        let of_state = linear(&before[0], &weights.state, None); // [places, gates·hidden]
+        let of_state = weights.of_state(&before[0]); // [places, gates·hidden]
         let of_input = row_block(&of_input, step.rows);
         walked.push(cell_step::<C>(&of_input, &of_state, weights.state_bias.as_ref(), &before));
     }

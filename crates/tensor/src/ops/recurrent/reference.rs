@@ -1,6 +1,7 @@
 //! The recurrence as it is defined, for one sequence.
 
 use crate::cell::{Cell, slots, state_slot};
+use crate::ops::layer_norm::reference::layer_norm;
 
 /// The weights of a layer.
 #[derive(Clone, Debug)]
@@ -13,19 +14,37 @@ pub struct Weights<'a> {
     pub bias: &'a [f64],
     /// apart·hidden, or empty
     pub state_bias: &'a [f64],
+    /// Layer normalisation of the gates, or none.
+    pub norm: Option<Norm<'a>>,
+}
+
+/// Gain and bias of the norms, gates·hidden each.
+#[derive(Clone, Debug)]
+pub struct Norm<'a> {
+    /// Of the input's share.
+    pub input: [&'a [f64]; 2],
+    /// Of the state's share.
+    pub state: [&'a [f64]; 2],
 }
 
 /// One step of all units: the state before it becomes the one after it. `state[part][unit]`.
 pub fn step<C: Cell>(x: &[f64], state: &mut [Vec<f64>], weights: &Weights) {
     let hidden = state[0].len();
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let before = state[0].clone();
+    let product = |weight: &[f64], x: &[f64]| -> Vec<f64> {
+        let dot = |row: &[f64]| row.iter().zip(x).map(|(w, x)| w * x).sum();
+        weight.chunks(x.len()).map(dot).collect()
+    };
+    let (mut of_input, mut of_state) = (product(weights.input, x), product(weights.state, &state[0]));
+    if let Some(Norm { input: [gain, bias], state: [state_gain, state_bias] }) = weights.norm {
+        of_input = layer_norm(&of_input, gain, bias);
+        of_state = layer_norm(&of_state, state_gain, state_bias);
+    }
     for unit in 0..hidden {
         let mut gates = vec![0.0; slots::<C>()];
         for gate in 0..C::GATES {
             let row = gate * hidden + unit;
-            gates[gate] += dot(&weights.input[row * x.len()..][..x.len()], x) + weights.bias[row];
-            gates[state_slot::<C>(gate)] += dot(&weights.state[row * hidden..][..hidden], &before);
+            gates[gate] += of_input[row] + weights.bias[row];
+            gates[state_slot::<C>(gate)] += of_state[row];
         }
         if !weights.state_bias.is_empty() {
             for apart in 0..C::APART {

@@ -57,7 +57,7 @@ pub(super) fn forward<C: Cell, S: Score>(
     memory: &Memory,
 ) -> Pass {
     let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
-    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
+    let (depth, width) = (memory.keys.columns(), memory.values.columns());
     let mut layers: Vec<LayerPass> = scan
         .layers
         .iter()
@@ -73,7 +73,7 @@ pub(super) fn forward<C: Cell, S: Score>(
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
     let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(true));
     let mut contexts = Tensor::scratch(device, total, width);
-    let mut weights = Tensor::scratch(device, total, steps);
+    let mut weights = Tensor::scratch(device, total, memory.weight_columns());
     let packs = layer_packs::<C>(&scan.layers, x.columns(), true);
     let loops: Vec<LayerLoop<C>> = layers
         .iter_mut()

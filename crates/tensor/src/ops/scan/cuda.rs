@@ -33,7 +33,7 @@ pub(super) fn forward<C: Cell, S: Score>(
     memory: &Memory,
 ) -> Pass {
     let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
-    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
+    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.weight_columns());
     let mut layers: Vec<LayerPass> = scan
         .layers
         .iter()
@@ -93,7 +93,7 @@ pub(super) fn backward<C: Cell, S: Score>(
 ) {
     let Pass { mut layers, queries, contexts, weights } = pass;
     let (device, hidden) = (x.device(), scan.hidden());
-    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.rows.steps());
+    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.weight_columns());
     let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
     let mut dqueries = Tensor::scratch(device, rows.total(), depth);
     let mut denergies = Tensor::scratch(device, rows.total(), steps);

@@ -10,14 +10,15 @@
 //! |---|---|
 //! | `x` | packed target rows × inputs |
 //! | `W_input` of the first layer | gates·hidden × (inputs + width of the values) |
-//! | `W_query` | depth of the keys × hidden, or none |
+//! | `W_query` | columns of the keys × hidden, or none |
 //! | states, contexts | packed target rows × hidden, × width |
-//! | weights | packed target rows × source steps |
+//! | weights | packed target rows × heads·source steps |
 //!
 //! The step takes the context of the step before, computed from the state before: so it is also the order in which the
 //! context is computed first and enters the state, where `c_0` is the context of the first state.
 //!
-//! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score.
+//! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score. Where the gates
+//! of a layer are [normalised](crate::ops::GateNorm), it is that loop.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -42,9 +43,9 @@ use std::sync::Arc;
 pub struct Scan<C, S> {
     /// From the bottom to the top.
     pub layers: Vec<LayerWeights>,
-    /// depth × hidden; without it, the state is the query
+    /// heads·depth × hidden; without it, the state is the query
     pub query: Option<Var>,
-    /// 1 × depth, for scores that have a vector
+    /// 1 × heads·depth, for scores that have a vector
     pub vector: Option<Var>,
     /// Which cell and which score.
     pub kind: PhantomData<(C, S)>,
@@ -142,8 +143,8 @@ impl<C: Cell, S: Score> Scan<C, S> {
         let mut input = concat_columns(&[x, &state.context]); // [places, inputs + width]
         let mut layers = Vec::with_capacity(self.layers.len());
         for (weights, before) in self.layers.iter().zip(&state.layers) {
-            let of_input = linear(&input, &weights.input, Some(&weights.bias)); // [places, gates·hidden]
-            let of_state = linear(&before[0], &weights.state, None); // [places, gates·hidden]
+            let of_input = weights.of_input(&input); // [places, gates·hidden]
+            let of_state = weights.of_state(&before[0]); // [places, gates·hidden]
             let after = cell_step::<C>(&of_input, &of_state, weights.state_bias.as_ref(), before);
             input = after[0].clone(); // [places, hidden]
             layers.push(after);
@@ -179,12 +180,15 @@ impl<C: Cell, S: Score> Scan<C, S> {
         Scanned {
             states: join(&states, self.hidden()),
             contexts: join(&contexts, memory.values.columns()),
-            weights: join(&weights, memory.rows.steps()),
+            weights: join(&weights, memory.weight_columns()),
         }
     }
 
     /// All steps of packed targets in one operation; see the [module](self).
     pub fn sequence(&self, x: &Var, rows: &Arc<Rows>, start: &ScanState, memory: &Memory) -> Scanned {
+        if self.layers.iter().any(|layer| layer.norm.is_some()) {
+            return self.sequence_by_steps(x, rows, start, memory);
+        }
         let _span = profile::span("scan", x.device());
         self.check(x, rows, start, memory);
         let pass = on_device!(x.device(),

@@ -10,18 +10,20 @@ use crate::score::Score;
 pub struct Decoder<'a> {
     /// From the bottom to the top.
     pub layers: Vec<Weights<'a>>,
-    /// depth × hidden, or empty
+    /// heads·depth × hidden, or empty
     pub query: &'a [f64],
-    /// depth, or empty
+    /// heads·depth, or empty
     pub vector: &'a [f64],
+    /// How many heads attend.
+    pub heads: usize,
     /// The source's keys.
     pub keys: Vec<Vec<f64>>,
     /// The source's values.
     pub values: Vec<Vec<f64>>,
 }
 
-/// A step's output, context and weights.
-pub type Step = (Vec<f64>, Vec<f64>, Vec<f64>);
+/// A step's output, its context, and the weights of each head.
+pub type Step = (Vec<f64>, Vec<f64>, Vec<Vec<f64>>);
 
 /// All steps of one target, from `state[layer][part][unit]` and a first context.
 pub fn sequence<C: Cell, S: Score>(
@@ -43,9 +45,9 @@ pub fn sequence<C: Cell, S: Score>(
             let dot = |row: &[f64]| row.iter().zip(&input).map(|(w, s)| w * s).sum();
             decoder.query.chunks(input.len()).map(dot).collect()
         };
-        let (keys, values) = (&decoder.keys, &decoder.values);
+        let Decoder { vector, keys, values, heads, .. } = decoder;
         let (next, weights) =
-            attention::reference::attend::<S>(&query, decoder.vector, keys, values, context.len());
+            attention::reference::attend::<S>(&query, vector, keys, values, *heads, context.len());
         context = next;
         steps.push((input, context.clone(), weights));
     }

@@ -1,0 +1,263 @@
+//! How a decoder looks at the encoder's states.
+//!
+//! Attention pooling is a thing of its own, `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j`: a query, keys, values, and any
+//! [`Score`]. Here two keys, 1 and −1, with the values 10 and 20, and a query of ln 2 under the inner product: the energies are
+//! ln 2 and −ln 2, their exponentials 2 and 1/2, so the weights are 4/5 and 1/5, and the context is 4/5·10 + 1/5·20 = 12.
+//!
+//! ```
+//! use couplet_nn::attention::{Score, ScoreKind};
+//! use couplet_tensor::ops::Memory;
+//! use couplet_tensor::{Device, Rows, Tensor, Var};
+//!
+//! let device = Device::cpu();
+//! let column = |numbers: &[f32]| Var::constant(Tensor::new(&device, numbers.len(), 1, numbers));
+//! let memory = Memory {
+//!     keys: column(&[1.0, -1.0]),
+//!     values: column(&[10.0, 20.0]),
+//!     heads: 1,
+//!     rows: Rows::new(&[2]).into(), // one source of two steps
+//!     of: [0].into(),               // the only query looks at it
+//! };
+//! let [context, weights] = Score::from(ScoreKind::Dot).attend(&column(&[2f32.ln()]), None, &memory);
+//! let near = |found: f32, wanted: f32| (found - wanted).abs() < 1e-5;
+//! assert!(near(weights.value().to_vec()[0], 0.8) && near(weights.value().to_vec()[1], 0.2));
+//! assert!(near(context.value().item(), 12.0));
+//! ```
+
+mod score;
+
+pub use score::{AttentionKind, Score, ScoreKind};
+pub(crate) use score::{Made, ScanOps, ScanWeights};
+
+use crate::config::AttentionConfig;
+use crate::layer::Linear;
+use crate::pass::Pass;
+use couplet_tensor::ops::{Memory, linear, scale};
+use couplet_tensor::{Init, Param, Params, Rows, Var};
+use std::sync::Arc;
+
+/// Attention: a score, and what queries, keys and values are made of.
+#[derive(Clone, Debug)]
+pub struct Attention {
+    score: Score,
+    /// Without it, keys are the encoder's states.
+    key: Option<Linear>,
+    /// keys' width × decoder's units; without it, queries are the decoder's states
+    query: Option<Param>,
+    /// 1 × keys' width, for scores that have one
+    vector: Option<Param>,
+    /// Without it, values are the encoder's states.
+    value: Option<Linear>,
+    /// What keys are multiplied by: 1/√d where inner products are scaled.
+    key_scale: Option<f32>,
+    heads: usize,
+}
+
+impl Attention {
+    /// Adds the attention's parameters, for encoder states of `width` and decoder states of `hidden` numbers. Without a score
+    /// there is no attention.
+    pub fn new(
+        params: &mut Params,
+        config: &AttentionConfig,
+        width: usize,
+        hidden: usize,
+    ) -> Option<Attention> {
+        let score = config.score()?;
+        let AttentionConfig { heads, size, .. } = *config;
+        let made = score.kind.made();
+        let uniform = |inputs: usize| Init::Uniform(1.0 / (inputs as f32).sqrt());
+        let keys = config.key_width(score.kind, width);
+        let has_key = !matches!(made, Made::Neither | Made::Query);
+        let bias = matches!(made, Made::BothWithBias | Made::Numbers);
+        Some(Attention {
+            key: has_key.then(|| Linear::new(params, "attention.key", width, keys, bias)),
+            query: (made != Made::Neither)
+                .then(|| params.add("attention.query.weight", keys, hidden, uniform(hidden))),
+            vector: score.has_vector().then(|| params.add("attention.vector", 1, keys, uniform(keys))),
+            value: config.values.then(|| Linear::new(params, "attention.value", width, size, false)),
+            key_scale: config.is_scaled().then(|| 1.0 / ((keys / heads) as f32).sqrt()),
+            heads,
+            score,
+        })
+    }
+
+    /// The keys and values of packed sources' states, made once for all steps; reader `i` looks at the source at place
+    /// `of[i]`.
+    pub fn memory(&self, pass: &Pass, states: &Var, rows: &Arc<Rows>, of: Arc<[u32]>) -> Memory {
+        let project = |projection: &Option<Linear>| {
+            projection.as_ref().map_or_else(|| states.clone(), |projection| projection.forward(pass, states))
+        };
+        let keys = project(&self.key); // [source rows, keys' width]
+        Memory {
+            keys: self.key_scale.map_or_else(|| keys.clone(), |factor| scale(&keys, factor)),
+            values: project(&self.value), // [source rows, values' width]
+            heads: self.heads,
+            rows: Arc::clone(rows),
+            of,
+        }
+    }
+
+    /// What states look at: their contexts, and the weights that made them.
+    pub fn forward(&self, pass: &Pass, states: &Var, memory: &Memory) -> [Var; 2] {
+        let query = self.query.map_or_else(|| states.clone(), |query| linear(states, &pass.var(query), None));
+        let vector = self.vector.map(|vector| pass.var(vector));
+        self.score.attend(&query, vector.as_ref(), memory)
+    }
+
+    /// How many times it looks at the source in each step.
+    pub fn heads(&self) -> usize {
+        self.heads
+    }
+
+    /// Its score.
+    pub(crate) fn score(&self) -> Score {
+        self.score
+    }
+
+    /// The weights of its queries and of its score.
+    pub(crate) fn weights(&self, pass: &Pass) -> [Option<Var>; 2] {
+        [self.query, self.vector].map(|param| param.map(|param| pass.var(param)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, set};
+    use couplet_tensor::{Device, Tensor};
+
+    /// The context and the weights with which each state looks at a source, with the attention's parameters as given.
+    fn looked(
+        config: &str,
+        given: &[(&str, &[f32])],
+        states: &[&[f32]],
+        source: &[&[f32]],
+    ) -> (Vec<f32>, Vec<f32>) {
+        let config: AttentionConfig = toml::from_str(config).unwrap();
+        let mut params = Params::new(&Device::cpu(), 1);
+        let (width, hidden) = (source[0].len(), states[0].len());
+        let attention = Attention::new(&mut params, &config, width, hidden).expect("a score");
+        set(&mut params, given);
+        let pass = Pass::inference(&params);
+        let matrix = |rows: &[&[f32]]| {
+            Var::constant(Tensor::new(params.device(), rows.len(), rows[0].len(), &rows.concat()))
+        };
+        // A longer source beside it changes nothing.
+        let longer = source.len() + 1;
+        let mut packed: Vec<&[f32]> = source.iter().flat_map(|&step| [&[9.0; 4][..width], step]).collect();
+        packed.push(&[9.0; 4][..width]);
+        let rows = Arc::new(Rows::new(&[longer, source.len()]));
+        let memory = attention.memory(&pass, &matrix(&packed), &rows, vec![1; states.len()].into());
+        let [context, weights] = attention.forward(&pass, &matrix(states), &memory);
+        let of_heads = weights.value().to_vec();
+        let of_source = of_heads.chunks(longer).flat_map(|head| &head[..source.len()]).copied().collect();
+        (context.value().to_vec(), of_source)
+    }
+
+    /// Two states, 1 and −0.5, looked at by the state 0.5. A weight is σ(e_1 − e_2), as a softmax of two energies is.
+    const SOURCE: [&[f32]; 2] = [&[1.0], &[-0.5]];
+    const STATE: [&[f32]; 1] = [&[0.5]];
+
+    fn check(config: &str, given: &[(&str, &[f32])], weight: f32, context: f32) {
+        let (found, weights) = looked(config, given, &STATE, &SOURCE);
+        assert_near(&weights, &[weight, 1.0 - weight]);
+        assert_near(&found, &[context]);
+    }
+
+    /// v·tanh(U s + V h) with v = 2, U = V = 1: 2·tanh(1.5) = 1.8103 and 2·tanh(0) = 0. σ(1.8103) = 0.85940,
+    /// and 0.85940·1 + 0.14060·(−0.5) = 0.78910.
+    #[test]
+    fn additive() {
+        let given: [(&str, &[f32]); 3] = [
+            ("attention.key.weight", &[1.0]),
+            ("attention.query.weight", &[1.0]),
+            ("attention.vector", &[2.0]),
+        ];
+        check("score = 'additive'\nsize = 1", &given, 0.85940, 0.78910);
+    }
+
+    /// s·h is 0.5 and −0.25: σ(0.75) = 0.67918, and 0.67918 − 0.32082/2 = 0.51877.
+    #[test]
+    fn dot() {
+        check("score = 'dot'", &[], 0.67918, 0.51877);
+    }
+
+    /// Of (1, 1, 1, 1) with itself the product is 4, with zero it is 0; divided by √4: 2 and 0, and σ(2) = 0.88080.
+    #[test]
+    fn scaled_dot() {
+        for config in ["score = 'scaled-dot'", "score = 'dot'\nscaled = true"] {
+            let (context, weights) = looked(config, &[], &[&[1.0; 4]], &[&[1.0; 4], &[0.0; 4]]);
+            assert_near(&weights, &[0.88080, 0.11920]);
+            assert_near(&context, &[0.88080; 4]);
+        }
+    }
+
+    /// s·W·h with W = 2 is 1 and −0.5: σ(1.5) = 0.81757, and 0.81757 − 0.18243/2 = 0.72636.
+    #[test]
+    fn general() {
+        check("score = 'general'", &[("attention.query.weight", &[2.0])], 0.81757, 0.72636);
+    }
+
+    /// As additive, with b = −0.5: 2·tanh(1) = 1.52319 and 2·tanh(−0.5) = −0.92423. σ(2.44742) = 0.92037,
+    /// and 0.92037 − 0.07963/2 = 0.88056.
+    #[test]
+    fn concat() {
+        let given: [(&str, &[f32]); 4] = [
+            ("attention.key.weight", &[1.0]),
+            ("attention.key.bias", &[-0.5]),
+            ("attention.query.weight", &[1.0]),
+            ("attention.vector", &[2.0]),
+        ];
+        check("score = 'concat'\nsize = 1", &given, 0.92037, 0.88056);
+    }
+
+    /// σ(p·s + q·h + r) with p = 1, q = 2, r = −1 is σ(1.5) and σ(−1.5): with relu 1.5 and 0, and the weight 0.81757;
+    /// with the identity 1.5 and −1.5, and the weight 1/(1 + e⁻³) = 0.95257.
+    #[test]
+    fn linear() {
+        let given: [(&str, &[f32]); 3] = [
+            ("attention.key.weight", &[2.0]),
+            ("attention.key.bias", &[-1.0]),
+            ("attention.query.weight", &[1.0]),
+        ];
+        check("score = 'linear'\nactivation = 'relu'", &given, 0.81757, 0.72636);
+        check("score = 'linear'\nactivation = 'none'", &given, 0.95257, 0.92886);
+    }
+
+    /// With W_Q = 2 and W_K = 0.5, the query is 1 and the keys 0.5 and −0.25: σ(0.75) = 0.67918. With W_V = 3 the values are 3
+    /// and −1.5: 0.67918·3 − 0.32082·1.5 = 1.55631.
+    #[test]
+    fn query_key() {
+        let given: [(&str, &[f32]); 3] = [
+            ("attention.key.weight", &[0.5]),
+            ("attention.query.weight", &[2.0]),
+            ("attention.value.weight", &[3.0]),
+        ];
+        check("score = 'query-key'\nsize = 1", &given[..2], 0.67918, 0.51877);
+        check("score = 'query-key'\nsize = 1\nvalues = true", &given, 0.67918, 1.55631);
+    }
+
+    /// The first head sees the first numbers: 1·1 and 1·0, so it weighs σ(1) = 0.73106 and 0.26894. The second sees the others:
+    /// 2·0 and 2·1, so it weighs σ(−2) = 0.11920 and 0.88080. Each gives its own number of the context.
+    #[test]
+    fn two_heads() {
+        let (context, weights) =
+            looked("score = 'dot'\nheads = 2", &[], &[&[1.0, 2.0]], &[&[1.0, 0.0], &[0.0, 1.0]]);
+        assert_near(&weights, &[0.73106, 0.26894, 0.11920, 0.88080]);
+        assert_near(&context, &[0.73106, 0.88080]);
+    }
+
+    /// "Tom chase Jerry" → 汤姆 追逐 杰瑞, with the weights of the notes. Let each word's state be 1 at its own place and else 0;
+    /// then the inner product with a state (ln a_1, ln a_2, ln a_3) is ln a_j, the softmax gives a_j back, since they add up to 1,
+    /// and the context Σ_j a_j·h_j is (a_1, a_2, a_3): 0.6·Tom + 0.2·chase + 0.2·Jerry for the first word.
+    #[test]
+    fn tom_chase_jerry() {
+        let weights = [[0.6f32, 0.2, 0.2], [0.2, 0.7, 0.1], [0.3, 0.2, 0.5]];
+        let states = weights.map(|row| row.map(f32::ln));
+        let states: Vec<&[f32]> = states.iter().map(<[f32; 3]>::as_slice).collect();
+        let words: [&[f32]; 3] = [&[1.0, 0.0, 0.0], &[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0]];
+        let (contexts, found) = looked("score = 'dot'", &[], &states, &words);
+        assert_near(&found, &weights.concat());
+        assert_near(&contexts, &weights.concat());
+    }
+}

@@ -1,0 +1,439 @@
+//! What a model is made of, as a user writes it.
+
+mod check;
+
+pub use check::ConfigError;
+
+use crate::activation::ActivationKind;
+use crate::attention::{AttentionKind, Made, Score, ScoreKind};
+use crate::cell::{Cell, CellKind, ReaderKind};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The table `[model]` of a config.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelConfig {
+    /// How a context that begins the writing becomes the decoder's first states.
+    pub bridge: BridgeKind,
+    /// `[model.encoder]`
+    pub encoder: EncoderConfig,
+    /// `[model.context]`
+    pub context: ContextConfig,
+    /// `[model.attention]`
+    pub attention: AttentionConfig,
+    /// `[model.decoder]`
+    pub decoder: DecoderConfig,
+}
+
+/// The reader.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EncoderConfig {
+    /// Which cell it is made of, or a bag of tokens.
+    pub kind: ReaderKind,
+    /// What the simple cell does with its sum: `tanh` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<ActivationKind>,
+    /// What a token is to the first layer.
+    pub input: InputKind,
+    /// Width of the source tokens' vectors.
+    pub embedding: usize,
+    /// Whether a second reader goes through the source from its end.
+    pub bidirectional: bool,
+    /// Whether the only reader goes through the source from its end.
+    pub reverse: bool,
+    /// Layers on top of each other: as many as there are sizes, or 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<usize>,
+    /// Units of a layer, in each direction.
+    pub hidden: Sizes,
+    /// From this layer on, the first being 1, a layer's input is added to its output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residual_from: Option<usize>,
+    /// The share of numbers that are dropped while training: of the embedding and of each layer's output.
+    pub dropout: f32,
+    /// Whether all steps of a sequence drop the same numbers.
+    pub variational: bool,
+    /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
+    pub layer_norm: bool,
+    /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forget_bias: Option<f32>,
+}
+
+/// What a token is to a reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputKind {
+    /// A vector that is learnt.
+    #[default]
+    Embedding,
+    /// As many numbers as there are tokens, all of them 0 but its own, which is 1.
+    OneHot,
+}
+
+/// One size for all layers, or one for each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a size, or a list with a size for each layer")]
+pub enum Sizes {
+    /// All alike.
+    Same(usize),
+    /// From the bottom to the top.
+    Each(Vec<usize>),
+}
+
+impl From<usize> for Sizes {
+    fn from(size: usize) -> Sizes {
+        Sizes::Same(size)
+    }
+}
+
+/// What the decoder is told of the source once for all steps: `c = q(h_1..h_m)`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextConfig {
+    /// How the encoder's states become one vector.
+    pub kind: ContextKind,
+    /// The size of a layer `tanh(W·c + b)` on top of it; without one, the vector stays as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub projection: Option<usize>,
+    /// How the decoder gets it.
+    pub to: Reach,
+}
+
+/// How an encoder's states become one vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextKind {
+    /// The state in which the reader ended, `h_m`; of two readers, each one's own.
+    #[default]
+    Last,
+    /// The mean of all states.
+    Mean,
+    /// The largest of all states, number by number.
+    Max,
+    /// Nothing.
+    None,
+}
+
+/// How a context reaches the decoder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// As its first state.
+    #[default]
+    Start,
+    /// As an input of every step.
+    Steps,
+    /// Both.
+    Both,
+}
+
+impl Reach {
+    /// Whether it begins the writing.
+    pub fn start(self) -> bool {
+        self != Reach::Steps
+    }
+
+    /// Whether it enters every step.
+    pub fn steps(self) -> bool {
+        self != Reach::Start
+    }
+}
+
+/// How the decoder looks at the source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AttentionConfig {
+    /// How well a query fits a key.
+    pub score: AttentionKind,
+    /// What the linear score does with its sum: `tanh` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<ActivationKind>,
+    /// Length of queries and keys where they are projections, and of values where they are.
+    pub size: usize,
+    /// How many times the source is looked at in each step, each time with a part of queries, keys and values of its own.
+    pub heads: usize,
+    /// Whether values are a projection of the encoder's states, and not the states themselves.
+    pub values: bool,
+    /// Whether inner products are divided by the square root of their length.
+    pub scaled: bool,
+    /// Which of the decoder's states asks.
+    pub query: QueryKind,
+    /// Whether the context enters the next step.
+    pub feed: bool,
+}
+
+/// Which state asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueryKind {
+    /// That of the step itself: `c_i` is made with `s_i`.
+    #[default]
+    New,
+    /// That of the step before: `c_i` is made with `s_{i-1}`, and enters `s_i`.
+    Previous,
+}
+
+/// The writer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DecoderConfig {
+    /// Which cell it is made of.
+    pub kind: CellKind,
+    /// What the simple cell does with its sum: `tanh` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<ActivationKind>,
+    /// Layers on top of each other.
+    pub layers: usize,
+    /// Units of a layer, and of the attention vector from which a token is predicted.
+    pub hidden: usize,
+    /// Width of the target tokens' vectors.
+    pub embedding: usize,
+    /// What a token is predicted from: the state and the context where there is attention, else the state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readout: Option<ReadoutKind>,
+    /// Which weights are the same.
+    pub tied: Tied,
+    /// The share of numbers that are dropped while training: of the embedding and of what a token is predicted from.
+    pub dropout: f32,
+    /// Whether all steps of a sequence drop the same numbers.
+    pub variational: bool,
+    /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
+    pub layer_norm: bool,
+    /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forget_bias: Option<f32>,
+}
+
+/// What a token is predicted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadoutKind {
+    /// The state `s`.
+    State,
+    /// The attention vector `tanh(W·[s; c] + b)`.
+    Joined,
+    /// `tanh(W·[s; c; x] + b)`, with the vector `x` of the token before.
+    JoinedWord,
+}
+
+/// Which weights are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tied {
+    /// None.
+    #[default]
+    None,
+    /// Those of the target's vectors and of the output.
+    Output,
+    /// Those of the source's vectors too, where both sides have one vocabulary.
+    All,
+}
+
+/// The way from a context to the decoder's first states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BridgeKind {
+    /// `tanh(W·c + b)`, for each layer and each part of the state.
+    #[default]
+    Dense,
+    /// As it is: both sides must have the same layers, sizes and parts of the state.
+    Copy,
+}
+
+impl Default for EncoderConfig {
+    fn default() -> Self {
+        EncoderConfig {
+            kind: ReaderKind::default(),
+            activation: None,
+            input: InputKind::default(),
+            embedding: 256,
+            bidirectional: true,
+            reverse: false,
+            layers: None,
+            hidden: Sizes::Same(256),
+            residual_from: None,
+            dropout: 0.2,
+            variational: false,
+            layer_norm: false,
+            forget_bias: None,
+        }
+    }
+}
+
+impl Default for AttentionConfig {
+    fn default() -> Self {
+        AttentionConfig {
+            score: AttentionKind::default(),
+            activation: None,
+            size: 256,
+            heads: 1,
+            values: false,
+            scaled: false,
+            query: QueryKind::default(),
+            feed: true,
+        }
+    }
+}
+
+impl Default for DecoderConfig {
+    fn default() -> Self {
+        DecoderConfig {
+            kind: CellKind::default(),
+            activation: None,
+            layers: 2,
+            hidden: 512,
+            embedding: 256,
+            readout: None,
+            tied: Tied::default(),
+            dropout: 0.2,
+            variational: false,
+            layer_norm: false,
+            forget_bias: None,
+        }
+    }
+}
+
+impl EncoderConfig {
+    /// The cell of its layers; a bag has none.
+    pub fn cell(&self) -> Option<Cell> {
+        let cell = |kind| Cell {
+            kind,
+            activation: self.activation.unwrap_or_default(),
+            layer_norm: self.layer_norm,
+            forget_bias: self.forget_bias,
+        };
+        self.kind.cell().map(cell)
+    }
+
+    /// The units of each layer, in each direction; a bag has no layers.
+    pub fn units(&self) -> Vec<usize> {
+        match (self.kind, &self.hidden) {
+            (ReaderKind::Bag, _) => Vec::new(),
+            (_, Sizes::Same(size)) => vec![*size; self.layers.unwrap_or(2)],
+            (_, Sizes::Each(sizes)) => sizes.clone(),
+        }
+    }
+
+    /// The width of what a token is to the first layer, for a vocabulary of so many tokens.
+    pub fn input_width(&self, vocabulary: usize) -> usize {
+        match self.input {
+            InputKind::Embedding => self.embedding,
+            InputKind::OneHot => vocabulary,
+        }
+    }
+
+    /// The numbers in each layer's states, both directions side by side.
+    pub fn widths(&self) -> Vec<usize> {
+        let directions = if self.bidirectional { 2 } else { 1 };
+        self.units().iter().map(|units| units * directions).collect()
+    }
+
+    /// Numbers in an encoder's state: those of the topmost layer, or of the input itself.
+    pub fn width(&self, vocabulary: usize) -> usize {
+        self.widths().last().copied().unwrap_or_else(|| self.input_width(vocabulary))
+    }
+}
+
+impl DecoderConfig {
+    /// The cell of its layers.
+    pub fn cell(&self) -> Cell {
+        Cell {
+            kind: self.kind,
+            activation: self.activation.unwrap_or_default(),
+            layer_norm: self.layer_norm,
+            forget_bias: self.forget_bias,
+        }
+    }
+
+    /// The states of its layers.
+    pub fn states(&self) -> StateShape {
+        StateShape { widths: vec![self.hidden; self.layers], parts: self.cell().parts() }
+    }
+}
+
+/// The states of a stack of layers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateShape {
+    /// The numbers in each layer's, from the bottom to the top.
+    pub widths: Vec<usize>,
+    /// The parts of each.
+    pub parts: usize,
+}
+
+impl fmt::Display for StateShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.widths[..] {
+            [first, rest @ ..] if rest.iter().all(|width| width == first) => {
+                write!(f, "{} × {first}", self.widths.len())
+            }
+            widths => f.write_str(&widths.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")),
+        }
+    }
+}
+
+impl ModelConfig {
+    /// The numbers in the context that the decoder is told of once; none where it is told nothing.
+    pub fn context_width(&self, source_vocabulary: usize) -> Option<usize> {
+        let width = self.context.projection.unwrap_or_else(|| self.encoder.width(source_vocabulary));
+        (self.context.kind != ContextKind::None).then_some(width)
+    }
+
+    /// The numbers in each context that reaches every step: the attention's, and the one that the decoder is told once.
+    pub fn step_contexts(&self, source_vocabulary: usize) -> [Option<usize>; 2] {
+        let told = self.context_width(source_vocabulary).filter(|_| self.context.to.steps());
+        [self.attention.context_width(self.encoder.width(source_vocabulary)), told]
+    }
+
+    /// What a token is predicted from.
+    pub fn readout(&self) -> ReadoutKind {
+        let usual = if self.attention.score().is_some() { ReadoutKind::Joined } else { ReadoutKind::State };
+        self.decoder.readout.unwrap_or(usual)
+    }
+
+    /// What the decoder's first states are made of; none where they are zero. The last states of an encoder's layers cross
+    /// layer by layer and part by part, any other context is one vector for all of them.
+    pub fn first_states(&self, source_vocabulary: usize) -> Option<StateShape> {
+        let context = self.context_width(source_vocabulary).filter(|_| self.context.to.start())?;
+        Some(match self.encoder.cell().filter(|_| self.context.is_last_state()) {
+            Some(cell) => StateShape { widths: self.encoder.widths(), parts: cell.parts() },
+            None => StateShape { widths: vec![context], parts: 1 },
+        })
+    }
+}
+
+impl AttentionConfig {
+    /// How well a query fits a key; none where there is no attention.
+    pub fn score(&self) -> Option<Score> {
+        let activation = self.activation.unwrap_or_default();
+        self.score.score().map(|kind| Score { kind, activation })
+    }
+
+    /// The numbers in a key, all heads side by side, for encoder states of `width`.
+    pub fn key_width(&self, score: ScoreKind, width: usize) -> usize {
+        match score.made() {
+            Made::Neither | Made::Query => width,
+            Made::Both | Made::BothWithBias => self.size,
+            Made::Numbers => self.heads,
+        }
+    }
+
+    /// The numbers in a context, for encoder states of `width`; none where there is no attention.
+    pub fn context_width(&self, width: usize) -> Option<usize> {
+        self.score().map(|_| if self.values { self.size } else { width })
+    }
+
+    /// Whether inner products are scaled.
+    pub fn is_scaled(&self) -> bool {
+        self.scaled || self.score == AttentionKind::ScaledDot
+    }
+}
+
+impl ContextConfig {
+    /// Whether it is the encoder's last state as it is.
+    pub fn is_last_state(&self) -> bool {
+        self.kind == ContextKind::Last && self.projection.is_none()
+    }
+}

@@ -1,0 +1,267 @@
+//! The layers of a recurrent decoder, with attention or without.
+
+use crate::attention::{Attention, ScanOps, ScanWeights};
+use crate::cell::Cell;
+use crate::config::{AttentionConfig, QueryKind};
+use crate::layer::RecurrentLayer;
+use crate::pass::Pass;
+use couplet_tensor::ops::{Memory, ScanState, gather_rows, steps_before};
+use couplet_tensor::{Direction, Rows, Tensor, Var};
+use std::sync::Arc;
+
+/// A stack of recurrent layers, and how it looks at the source.
+#[derive(Clone, Debug)]
+pub(crate) struct Layers {
+    pub(crate) layers: Vec<RecurrentLayer>,
+    pub(crate) sight: Sight,
+}
+
+/// How a decoder looks at the source.
+#[derive(Clone, Debug)]
+pub(crate) enum Sight {
+    /// Not at all.
+    Blind,
+    /// Its states look, and what they see goes nowhere but into the prediction.
+    After(Attention),
+    /// What they see enters the next step.
+    Fed { attention: Attention, query: QueryKind, scan: &'static dyn ScanOps },
+}
+
+/// Where the layers stand, a row for each hypothesis.
+#[derive(Clone, Debug)]
+pub(crate) struct LayersState {
+    /// The state of each layer, part by part.
+    pub(crate) layers: Vec<Vec<Var>>,
+    /// What is looked at.
+    pub(crate) memory: Option<Memory>,
+    /// What enters the next step, where anything does.
+    pub(crate) seen: Option<Seen>,
+}
+
+/// What was seen: rows × width, and with which weights: rows × heads·source steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) context: Var,
+    pub(crate) weights: Var,
+}
+
+/// What the layers give for some rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    /// The output of the topmost layer: rows × hidden.
+    pub(crate) states: Var,
+    /// What each row looked at.
+    pub(crate) seen: Option<Seen>,
+}
+
+impl Sight {
+    pub(crate) fn new(attention: Option<Attention>, config: &AttentionConfig, cell: Cell) -> Sight {
+        match attention {
+            None => Sight::Blind,
+            Some(attention) if config.feed => {
+                let scan = cell.ops().scan(attention.score());
+                Sight::Fed { attention, query: config.query, scan }
+            }
+            Some(attention) => Sight::After(attention),
+        }
+    }
+
+    pub(crate) fn attention(&self) -> Option<&Attention> {
+        match self {
+            Sight::Blind => None,
+            Sight::After(attention) | Sight::Fed { attention, .. } => Some(attention),
+        }
+    }
+}
+
+impl Seen {
+    /// Row `index[i]` as row `i`.
+    fn select(&self, index: &[u32]) -> Seen {
+        Seen { context: gather_rows(&self.context, index), weights: gather_rows(&self.weights, index) }
+    }
+
+    /// What entered each step: what was seen in the step before it, and `first` in the first one.
+    fn one_step_later(&self, first: &Seen, rows: &Rows) -> Seen {
+        Seen {
+            context: steps_before(&self.context, rows, &first.context),
+            weights: steps_before(&self.weights, rows, &first.weights),
+        }
+    }
+}
+
+impl LayersState {
+    /// Row `rows[i]` as row `i`: some may be gone, some may be there several times. The sources are not copied.
+    pub(crate) fn select(&self, rows: &[u32]) -> LayersState {
+        let pick = |part: &Var| gather_rows(part, rows);
+        let of = |memory: &Memory| rows.iter().map(|&row| memory.of[row as usize]).collect();
+        LayersState {
+            layers: self.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect(),
+            memory: self.memory.as_ref().map(|memory| Memory { of: of(memory), ..memory.clone() }),
+            seen: self.seen.as_ref().map(|seen| seen.select(rows)),
+        }
+    }
+}
+
+impl Layers {
+    /// Where they stand before the first step, from the first states of the layers: the context that enters the first step is
+    /// zero, or what the first state sees where the previous state asks.
+    pub(crate) fn start(&self, pass: &Pass, layers: Vec<Vec<Var>>, memory: Option<Memory>) -> LayersState {
+        let top = &layers[layers.len() - 1][0];
+        let seen = memory.as_ref().and_then(|memory| match &self.sight {
+            Sight::Blind | Sight::After(_) => None,
+            Sight::Fed { query: QueryKind::New, .. } => {
+                let zeros = |columns| Var::constant(Tensor::zeros(top.device(), top.rows(), columns));
+                let steps = memory.heads * memory.rows.steps();
+                Some(Seen { context: zeros(memory.values.columns()), weights: zeros(steps) })
+            }
+            Sight::Fed { attention, query: QueryKind::Previous, .. } => {
+                let [context, weights] = attention.forward(pass, top, memory);
+                Some(Seen { context, weights })
+            }
+        });
+        LayersState { layers, memory, seen }
+    }
+
+    /// One step: `x` holds a row for each row of the state.
+    pub(crate) fn step(&self, pass: &Pass, x: &Var, state: &LayersState) -> (Written, LayersState) {
+        match (&self.sight, &state.memory, &state.seen) {
+            (Sight::Fed { query, scan, .. }, Some(memory), Some(seen)) => {
+                let before = ScanState { layers: state.layers.clone(), context: seen.context.clone() };
+                let (after, weights) = scan.step(self.scan_weights(pass), x, &before, memory);
+                let states = after.layers[self.layers.len() - 1][0].clone();
+                let now = Seen { context: after.context, weights };
+                let read = if *query == QueryKind::Previous { seen.clone() } else { now.clone() };
+                let memory = Some(memory.clone());
+                let state = LayersState { layers: after.layers, memory, seen: Some(now) };
+                (Written { states, seen: Some(read) }, state)
+            }
+            _ => {
+                let (states, layers) = self.stack(pass, x, &one_step(x.rows()), &state.layers);
+                let seen = self.look(pass, &states, state.memory.as_ref());
+                (Written { states, seen }, LayersState { layers, ..state.clone() })
+            }
+        }
+    }
+
+    /// All steps of packed targets; row `i` of the state belongs to place `i`.
+    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, state: &LayersState) -> Written {
+        match (&self.sight, &state.memory, &state.seen) {
+            (Sight::Fed { query, scan, .. }, Some(memory), Some(first)) => {
+                let start = ScanState { layers: state.layers.clone(), context: first.context.clone() };
+                let scanned = scan.sequence(self.scan_weights(pass), x, rows, &start, memory);
+                let seen = Seen { context: scanned.contexts, weights: scanned.weights };
+                let seen = match query {
+                    QueryKind::New => seen,
+                    QueryKind::Previous => seen.one_step_later(first, rows),
+                };
+                Written { states: scanned.states, seen: Some(seen) }
+            }
+            _ => {
+                let (states, _) = self.stack(pass, x, rows, &state.layers);
+                let of_row = |(place, _): (usize, usize), memory: &Memory| memory.of[place];
+                let memory = state.memory.as_ref().map(|memory| Memory {
+                    of: rows.places().map(|at| of_row(at, memory)).collect(),
+                    ..memory.clone()
+                });
+                let seen = self.look(pass, &states, memory.as_ref());
+                Written { states, seen }
+            }
+        }
+    }
+
+    /// Layer upon layer over packed sequences: the states of the topmost one, and how each ended, part by part.
+    fn stack(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, first: &[Vec<Var>]) -> (Var, Vec<Vec<Var>>) {
+        let (mut states, mut last) = (x.clone(), Vec::new());
+        for (layer, first) in self.layers.iter().zip(first) {
+            let read = layer.forward(pass, &states, rows, Direction::Forward, Some(first));
+            states = read.states; // [rows, hidden]
+            last.push(read.last);
+        }
+        (states, last)
+    }
+
+    /// What states look at, all at once: each row of the memory's map is one of them.
+    fn look(&self, pass: &Pass, states: &Var, memory: Option<&Memory>) -> Option<Seen> {
+        let (attention, memory) = self.sight.attention().zip(memory)?;
+        let [context, weights] = attention.forward(pass, states, memory);
+        Some(Seen { context, weights })
+    }
+
+    fn scan_weights(&self, pass: &Pass) -> ScanWeights {
+        let layers = self.layers.iter().map(|layer| layer.weights(pass)).collect();
+        let [query, vector] =
+            self.sight.attention().map(|attention| attention.weights(pass)).unwrap_or_default();
+        ScanWeights { layers, query, vector }
+    }
+}
+
+/// Sequences of one step each.
+fn one_step(batch: usize) -> Arc<Rows> {
+    Arc::new(Rows::new(&vec![1; batch]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::CellKind;
+    use crate::config::DecoderConfig;
+    use crate::testing::{assert_near, matrix, set};
+    use couplet_tensor::{Device, Params};
+
+    /// One simple cell of one unit whose weights are all 1, which starts at 0.5, reads 0.1 and −0.2, and looks at the states 1 and
+    /// −1 by the inner product. The energies of a state s are s and −s, so its weights are σ(2s) and σ(−2s), and its context is
+    /// their difference, tanh(s).
+    fn written(config: &str) -> [Vec<f32>; 2] {
+        let config: AttentionConfig = toml::from_str(config).unwrap();
+        let mut params = Params::new(&Device::cpu(), 1);
+        let cell = DecoderConfig { kind: CellKind::Rnn, ..DecoderConfig::default() }.cell();
+        let inputs = if config.feed { 2 } else { 1 };
+        let layer = RecurrentLayer::new(&mut params, "decoder", "l0", cell, inputs, 1);
+        set(&mut params, &[("decoder.weight_ih_l0", &[1.0; 2][..inputs]), ("decoder.weight_hh_l0", &[1.0])]);
+        set(&mut params, &[("decoder.bias_ih_l0", &[0.0])]);
+        let attention = Attention::new(&mut params, &config, 1, 1).expect("a score");
+        let pass = Pass::inference(&params);
+        let memory =
+            attention.memory(&pass, &matrix(&[&[1.0], &[-1.0]]), &Rows::new(&[2]).into(), [0].into());
+        let layers = Layers { layers: vec![layer], sight: Sight::new(Some(attention), &config, cell) };
+        let start = layers.start(&pass, vec![vec![matrix(&[&[0.5]])]], Some(memory));
+        let rows = Rows::new(&[2]).into();
+        let written = layers.sequence(&pass, &matrix(&[&[0.1], &[-0.2]]), &rows, &start);
+        let seen = written.seen.expect("it looks");
+
+        let (first, state) = layers.step(&pass, &matrix(&[&[0.1]]), &start);
+        let (second, _) = layers.step(&pass, &matrix(&[&[-0.2]]), &state);
+        for (of_step, row) in [first, second].into_iter().zip(0..) {
+            assert_near(&of_step.states.value().to_vec(), &written.states.value().to_vec()[row..=row]);
+            let context = of_step.seen.expect("it looks").context;
+            assert_near(&context.value().to_vec(), &seen.context.value().to_vec()[row..=row]);
+        }
+        [written.states.value().to_vec(), seen.context.value().to_vec()]
+    }
+
+    /// s_1 = tanh(0.1 + 0.5 + 0) = 0.53705, c_1 = tanh(s_1) = 0.49075; s_2 = tanh(−0.2 + s_1 + c_1) = tanh(0.82780) = 0.67929,
+    /// c_2 = 0.59106.
+    #[test]
+    fn the_new_state_asks() {
+        let [states, contexts] = written("score = 'dot'");
+        assert_near(&states, &[0.53705, 0.67929]);
+        assert_near(&contexts, &[0.49075, 0.59106]);
+    }
+
+    /// c_1 = tanh(0.5) = 0.46212, s_1 = tanh(0.1 + 0.5 + c_1) = tanh(1.06212) = 0.78647; c_2 = tanh(s_1) = 0.65641,
+    /// s_2 = tanh(−0.2 + s_1 + c_2) = tanh(1.24288) = 0.84627.
+    #[test]
+    fn the_previous_state_asks() {
+        let [states, contexts] = written("score = 'dot'\nquery = 'previous'");
+        assert_near(&states, &[0.78647, 0.84627]);
+        assert_near(&contexts, &[0.46212, 0.65641]);
+    }
+
+    /// s_1 = tanh(0.6) = 0.53705, s_2 = tanh(−0.2 + s_1) = tanh(0.33705) = 0.32484; their contexts are 0.49075 and 0.31388.
+    #[test]
+    fn what_is_seen_is_not_fed() {
+        let [states, contexts] = written("score = 'dot'\nfeed = false");
+        assert_near(&states, &[0.53705, 0.32484]);
+        assert_near(&contexts, &[0.49075, 0.31388]);
+    }
+}

@@ -1,0 +1,148 @@
+//! Whole models, loss by loss and gradient by gradient, beside PyTorch's.
+
+use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq, Training};
+use couplet_tensor::{Device, Params, Tape};
+use safetensors::SafeTensors;
+use std::collections::BTreeMap;
+
+/// The config of each case of `fixtures/pytorch/models.py`.
+const CASES: [(&str, &str); 20] = [
+    (
+        "rnn_last_state",
+        "bridge = 'copy'\nencoder = { kind = 'rnn', bidirectional = false }\nattention.score = 'none'\ndecoder = { kind = 'rnn' }",
+    ),
+    (
+        "rnn_backwards",
+        "encoder = { kind = 'rnn', bidirectional = false, reverse = true }\nattention.score = 'none'\ndecoder = { kind = 'rnn', activation = 'relu' }",
+    ),
+    (
+        "lstm_to_gru",
+        "encoder = { kind = 'lstm', bidirectional = false, layers = 2 }\nattention.score = 'none'\ndecoder = { kind = 'gru', layers = 2 }",
+    ),
+    (
+        "gru_context_at_every_step",
+        "encoder = { kind = 'gru', layers = 2 }\ncontext.to = 'both'\nattention.score = 'none'\n\
+         decoder = { kind = 'gru', layers = 2, readout = 'joined' }",
+    ),
+    (
+        "gru_mean_to_steps",
+        "encoder = { kind = 'gru' }\ncontext = { kind = 'mean', to = 'steps' }\nattention.score = 'none'\n\
+         decoder = { readout = 'joined-word' }",
+    ),
+    (
+        "bag_max_projected",
+        "encoder = { kind = 'bag', embedding = 6 }\ncontext = { kind = 'max', projection = 4 }\nattention.score = 'none'\n\
+         decoder = { kind = 'rnn' }",
+    ),
+    ("lstm_additive", "encoder = { layers = 2 }\nattention.size = 4\ndecoder = { layers = 2 }"),
+    ("lstm_dot", "encoder = {}\ncontext.kind = 'none'\nattention.score = 'dot'\ndecoder = {}"),
+    ("lstm_scaled_dot", "encoder = {}\nattention.score = 'scaled-dot'\ndecoder = {}"),
+    ("lstm_general", "encoder = {}\nattention.score = 'general'\ndecoder = {}"),
+    ("lstm_concat", "encoder = {}\nattention = { score = 'concat', size = 4 }\ndecoder = {}"),
+    ("lstm_linear", "encoder = {}\nattention = { score = 'linear', activation = 'sigmoid' }\ndecoder = {}"),
+    ("lstm_query_key", "encoder = {}\nattention = { score = 'query-key', size = 4 }\ndecoder = {}"),
+    (
+        "lstm_values",
+        "encoder = {}\nattention = { score = 'query-key', size = 4, values = true }\ndecoder = {}",
+    ),
+    (
+        "gru_previous",
+        "encoder = { kind = 'gru' }\nattention = { size = 4, query = 'previous' }\n\
+         decoder = { kind = 'gru', readout = 'joined-word' }",
+    ),
+    (
+        "lstm_previous",
+        "encoder = { layers = 2 }\nattention = { score = 'general', query = 'previous' }\n\
+         decoder = { layers = 2, readout = 'state' }",
+    ),
+    (
+        "gru_not_fed",
+        "encoder = { kind = 'gru', layers = 2 }\nattention = { score = 'general', feed = false }\n\
+         decoder = { kind = 'gru', layers = 2 }",
+    ),
+    (
+        "lstm_heads",
+        "encoder = {}\nattention = { score = 'query-key', size = 4, values = true, heads = 2 }\ndecoder = {}",
+    ),
+    (
+        "lstm_additive_heads",
+        "encoder = {}\nattention = { size = 4, heads = 2, query = 'previous' }\ndecoder = {}",
+    ),
+    (
+        "rnn_linear_heads",
+        "encoder = { kind = 'rnn' }\ncontext.to = 'both'\nattention = { score = 'linear', heads = 3, feed = false }\n\
+         decoder = { kind = 'rnn' }",
+    ),
+];
+
+const SOURCES: [&[u32]; 3] = [&[4, 5], &[6, 7, 8, 4, 5], &[6]];
+const TARGETS: [&[u32]; 3] = [&[4, 5, 6, 7], &[7], &[5, 4]];
+
+/// A config whose states have 6 numbers on both sides, of one layer unless it says otherwise.
+fn config(text: &str) -> ModelConfig {
+    let mut config: ModelConfig = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let layers = if text.contains("layers = 2") { 2 } else { 1 };
+    (config.encoder.layers, config.decoder.layers) = (Some(layers), layers);
+    config.encoder.hidden = if config.encoder.bidirectional { 3 } else { 6 }.into();
+    config.encoder.embedding = if text.contains("bag") { 6 } else { 5 };
+    (config.decoder.hidden, config.decoder.embedding) = (6, 5);
+    (config.encoder.dropout, config.decoder.dropout) = (0.0, 0.0);
+    config
+}
+
+type Arrays = BTreeMap<String, Vec<f32>>;
+
+fn fixture() -> Arrays {
+    let path = format!("{}/../../fixtures/pytorch/models.safetensors", env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let file = SafeTensors::deserialize(&bytes).expect("a whole file");
+    let number = |four: &[u8]| f32::from_le_bytes(four.try_into().expect("chunks of four"));
+    let read = |(name, view): (String, safetensors::tensor::TensorView)| {
+        (name, view.data().chunks_exact(4).map(number).collect())
+    };
+    file.tensors().into_iter().map(read).collect()
+}
+
+fn assert_near(found: &[f32], wanted: &[f32], what: &str) {
+    assert_eq!(found.len(), wanted.len(), "{what}");
+    let far = found.iter().zip(wanted).find(|(found, wanted)| (*found - *wanted).abs() > 2e-5);
+    assert_eq!(far, None, "{what}");
+}
+
+#[test]
+fn models_are_those_of_pytorch() {
+    let fixture = fixture();
+    for (name, text) in CASES {
+        let mut params = Params::new(&Device::cpu(), 1);
+        let model =
+            Seq2Seq::new(&mut params, &config(text), 9, 8).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let given = |folder: &str, key: &str| {
+            fixture
+                .get(&format!("{name}/{folder}/{key}"))
+                .unwrap_or_else(|| panic!("{name}: no {folder}/{key}"))
+        };
+        let count = fixture.keys().filter(|key| key.starts_with(&format!("{name}/in/"))).count();
+        assert_eq!(count, params.iter().count(), "weights of {name}");
+        for param in params.iter() {
+            let numbers = given("in", params.name(param)).clone();
+            params.set(param, &numbers);
+        }
+
+        let pairs: Vec<(&[u32], &[u32])> = SOURCES.into_iter().zip(TARGETS).collect();
+        let batch = Batch::new(&pairs, &[0, 1, 2], 2, 3);
+        let tape = Tape::new();
+        let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
+        let loss = model.loss(&pass, &batch, 0.0);
+        let (rows, of_rows) = (&batch.input.rows, loss.of_rows.to_vec());
+        let mut losses = vec![0.0; rows.batch() * rows.steps()];
+        for (row, (place, step)) in rows.places().enumerate() {
+            losses[rows.order()[place] as usize * rows.steps() + step] = of_rows[row];
+        }
+        assert_near(&losses, given("out", "losses"), &format!("losses of {name}"));
+        tape.backward(&loss.mean, &mut params);
+        for param in params.iter() {
+            let key = params.name(param);
+            assert_near(&params.gradient(param), given("grad", key), &format!("gradient of {key} in {name}"));
+        }
+    }
+}
