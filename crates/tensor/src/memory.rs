@@ -16,11 +16,19 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Default)]
 pub struct Blocks {
     /// Free blocks by their length; no list is empty.
-    free: Mutex<BTreeMap<usize, Vec<Block>>>,
+    free: Mutex<BTreeMap<usize, Vec<Free>>>,
+    /// Counts the updates of a training run.
+    updates: AtomicUsize,
     blocks: AtomicUsize,
     bytes: AtomicUsize,
     used: AtomicUsize,
     most_used: AtomicUsize,
+}
+
+/// A free block, and the update in which it was last in use.
+struct Free {
+    block: Block,
+    update: usize,
 }
 
 /// Numbers in the memory of a device.
@@ -78,7 +86,7 @@ impl Blocks {
     /// Gives the free blocks back to the system.
     pub fn release(&self) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes: usize = free.values().flatten().map(Block::bytes).sum();
+        let bytes: usize = free.values().flatten().map(|free| free.block.bytes()).sum();
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         free.clear();
     }
@@ -91,20 +99,28 @@ impl Blocks {
         block
     }
 
-    /// Gives free blocks back, the largest first, until so many bytes fit beside the others into what was ever in use, and a
-    /// sixteenth: where the sizes of batches vary, blocks of sizes that have gone would pile up.
+    /// Tells that an update of a training run is done.
+    pub(crate) fn end_update(&self) {
+        self.updates.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Gives free blocks that this update has not used back, the largest first, until so many bytes fit beside the others into
+    /// what was ever in use, and a sixteenth: where the sizes of batches vary, blocks of sizes that have gone would pile up.
     fn make_room(&self, bytes: usize) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let update = self.updates.load(Ordering::Relaxed);
         let most = self.most_used.load(Ordering::Relaxed).max(self.bytes_used() + bytes);
-        while self.bytes_held() + bytes > most + most / 16
-            && let Some(mut largest) = free.last_entry()
-        {
-            let given_back = largest.get_mut().pop();
-            if largest.get().is_empty() {
-                largest.remove();
-            }
-            self.bytes.fetch_sub(given_back.map_or(0, |block| block.bytes()), Ordering::Relaxed);
+        let too_much = || self.bytes_held() + bytes > most + most / 16;
+        for blocks in free.values_mut().rev() {
+            blocks.retain(|free| {
+                let goes = free.update < update && too_much();
+                if goes {
+                    self.bytes.fetch_sub(free.block.bytes(), Ordering::Relaxed);
+                }
+                !goes
+            });
         }
+        free.retain(|_, blocks| !blocks.is_empty());
     }
 
     fn take_new(&self, device: &Device, length: usize) -> Block {
@@ -132,13 +148,14 @@ impl Blocks {
         if blocks.is_empty() {
             free.remove(&length);
         }
-        block
+        block.map(|free| free.block)
     }
 
     fn put_back(&self, block: Block) {
         self.used.fetch_sub(block.bytes(), Ordering::Relaxed);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        free.entry(block.length()).or_default().push(block);
+        let update = self.updates.load(Ordering::Relaxed);
+        free.entry(block.length()).or_default().push(Free { block, update });
     }
 }
 
@@ -228,6 +245,19 @@ mod tests {
         assert_eq!(device.memory().blocks_taken(), taken);
         device.memory().release();
         assert_eq!(device.memory().bytes_held(), 0);
+    }
+
+    #[test]
+    fn sizes_that_have_gone_make_room() {
+        let device = Device::cpu();
+        let memory = device.memory();
+        drop(Buffer::new(&device, 10_000));
+        drop(Buffer::new(&device, 20_000));
+        assert_eq!(memory.blocks_taken(), 2, "the block of this update is kept");
+        assert!(memory.bytes_held() >= 120_000);
+        memory.end_update();
+        drop(Buffer::new(&device, 15_000));
+        assert!(memory.bytes_held() < 100_000, "{memory:?}");
     }
 
     #[test]

@@ -88,6 +88,7 @@ impl Adam {
             cpu => cpu::update(cpu, weights.data_mut(), gradients, [m, v], norm.as_ref(), how),
             cuda => cuda::update(cuda, weights.pointer(), gradients, [m, v], norm.as_ref(), how));
         params.zero_gradients();
+        device.memory().end_update();
         norm
     }
 }
