@@ -96,14 +96,18 @@ def build(weights, layers, device):
     return model
 
 
+def layers_of(tensors):
+    """How many layers the decoder has, and the encoder too."""
+    return sum(name.startswith("decoder.") and name.endswith("weight_ih") for name in tensors)
+
+
 def peak_megabytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def prepare(tensors, device, precision, rate, capturable=False):
     """A translator, those of its parameters that are trained, and Adam."""
-    layers = sum(name.startswith("decoder.") and name.endswith("weight_ih") for name in tensors)
-    model = build(tensors, layers, device)
+    model = build(tensors, layers_of(tensors), device)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if precision == "bf16":
         # Autocast keeps the cast of a trained weight until the step ends; a frozen one it would cast at each use.
@@ -231,4 +235,5 @@ def main():
     print(json.dumps(figures | {"version": "PyTorch " + torch.__version__}))
 
 
-main()
+if __name__ == "__main__":
+    main()

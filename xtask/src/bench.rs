@@ -20,12 +20,16 @@ const EXAMPLES: &str = "\
 What follows the name goes to the benchmark, its --help too.
 
 Examples:
+  cargo xtask bench cpu --python .venv/bin/python
   cargo xtask bench step
   cargo xtask bench gemm --help";
 
 #[derive(clap::Subcommand)]
 #[command(disable_help_subcommand = true)]
 enum Benchmark {
+    /// Training and decoding on the processor beside PyTorch, in one table
+    #[command(disable_help_flag = true)]
+    Cpu(Rest),
     /// A whole training step: forward, backward, optimiser
     #[command(disable_help_flag = true)]
     Step(Rest),
@@ -41,17 +45,25 @@ struct Rest {
 }
 
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
-    process::run(&mut command(root, arguments), "the lines above say what went wrong")
+    let hint = "the lines above say what went wrong";
+    if let Benchmark::Cpu(_) = arguments.benchmark {
+        // It asks bench-gemm how fast the machine multiplies.
+        let mut build = process::cargo(root);
+        build.args(["build", "--quiet", "--release", "--package", "bench-step", "--package", "bench-gemm"]);
+        process::run(&mut build, hint)?;
+    }
+    process::run(&mut command(root, arguments), hint)
 }
 
 fn command(root: &Path, arguments: &Arguments) -> Command {
-    let (package, rest) = match &arguments.benchmark {
-        Benchmark::Step(rest) => ("bench-step", rest),
-        Benchmark::Gemm(rest) => ("bench-gemm", rest),
+    let (package, verb, rest) = match &arguments.benchmark {
+        Benchmark::Cpu(rest) => ("bench-step", Some("cpu"), rest),
+        Benchmark::Step(rest) => ("bench-step", None, rest),
+        Benchmark::Gemm(rest) => ("bench-gemm", None, rest),
     };
     let mut command = process::cargo(root);
     command.args(["run", "--quiet", "--release", "--package", package, "--"]);
-    command.args(&rest.arguments);
+    command.args(verb).args(&rest.arguments);
     command
 }
 
@@ -72,6 +84,14 @@ mod tests {
         assert_eq!(
             words(&["bench", "step"]),
             ["run", "--quiet", "--release", "--package", "bench-step", "--"]
+        );
+    }
+
+    #[test]
+    fn the_table_of_the_processor_is_a_verb_of_bench_step() {
+        assert_eq!(
+            words(&["bench", "cpu", "--rounds", "3"])[4..],
+            ["bench-step", "--", "cpu", "--rounds", "3"]
         );
     }
 

@@ -19,6 +19,9 @@ struct Arguments {
     /// Both sides in turn, so many times; the median is printed.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
+    /// One line of JSON instead of a table: sizes and rates of each product.
+    #[arg(long)]
+    json: bool,
 }
 
 /// `out[m, n] = a[m, k] · b[k, n]`, each operand stored as it is or transposed.
@@ -141,30 +144,64 @@ fn packed(device: &Device, shape: &Shape, operands: &Operands) -> impl FnMut() +
     }
 }
 
-fn main() {
-    let arguments = Arguments::parse();
-    let device = Device::cpu_with(arguments.threads, Isa::detect());
-    println!("{device:?}; gemm 0.19; GFLOP/s, medians of {} rounds in turn", arguments.rounds);
-    println!("{:32} {:>18} {:>8} {:>8} {:>8} {:>7}", "", "m × k × n", "ours", "packed", "gemm", "ratio");
-    for shape in &SHAPES {
+/// The medians of a product's rates.
+struct Rates {
+    plain: f64,
+    packed: Option<f64>,
+    gemm: f64,
+}
+
+impl Rates {
+    /// Both sides in turn.
+    fn measure(shape: &Shape, device: &Device, arguments: &Arguments) -> Rates {
         let mut operands = Operands::new(shape);
-        let mut packed = (shape.m <= 64 && shape.b_transposed).then(|| packed(&device, shape, &operands));
+        let mut packed = (shape.m <= 64 && shape.b_transposed).then(|| packed(device, shape, &operands));
         let (mut plain_rates, mut packed_rates, mut their_rates) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..arguments.rounds {
-            plain_rates.push(rate(shape, || ours(&device, shape, &mut operands)));
+            plain_rates.push(rate(shape, || ours(device, shape, &mut operands)));
             their_rates.push(rate(shape, || theirs(arguments.threads, shape, &mut operands)));
             if let Some(packed) = &mut packed {
                 packed_rates.push(rate(shape, packed));
             }
         }
-        let (plain, theirs) = (median(plain_rates), median(their_rates));
-        let packed = (!packed_rates.is_empty()).then(|| median(packed_rates));
+        Rates {
+            plain: median(plain_rates),
+            packed: (!packed_rates.is_empty()).then(|| median(packed_rates)),
+            gemm: median(their_rates),
+        }
+    }
+}
+
+fn print_table(device: &Device, arguments: &Arguments) {
+    println!("{device:?}; gemm 0.19; GFLOP/s, medians of {} rounds in turn", arguments.rounds);
+    println!("{:32} {:>18} {:>8} {:>8} {:>8} {:>7}", "", "m × k × n", "ours", "packed", "gemm", "ratio");
+    for shape in &SHAPES {
+        let Rates { plain, packed, gemm } = Rates::measure(shape, device, arguments);
         println!(
-            "{:32} {:>18} {plain:8.1} {:>8} {theirs:8.1} {:7.2}",
+            "{:32} {:>18} {plain:8.1} {:>8} {gemm:8.1} {:7.2}",
             shape.what,
             format!("{} × {} × {}", shape.m, shape.k, shape.n),
             packed.map_or(String::new(), |rate| format!("{rate:.1}")),
-            packed.unwrap_or(plain) / theirs,
+            packed.unwrap_or(plain) / gemm,
         );
+    }
+}
+
+fn json(device: &Device, arguments: &Arguments) -> serde_json::Value {
+    let product = |shape: &Shape| {
+        let Rates { plain, packed, gemm } = Rates::measure(shape, device, arguments);
+        let Shape { what, m, k, n, .. } = *shape;
+        serde_json::json!({ "what": what, "m": m, "k": k, "n": n, "ours": packed.unwrap_or(plain), "gemm": gemm })
+    };
+    SHAPES.iter().map(product).collect()
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let device = Device::cpu_with(arguments.threads, Isa::detect());
+    if arguments.json {
+        println!("{}", json(&device, &arguments));
+    } else {
+        print_table(&device, &arguments);
     }
 }

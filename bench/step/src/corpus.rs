@@ -1,6 +1,6 @@
 //! Real batches: the first ones of a training run, through everything that a user's run goes through.
 
-use crate::ours::{Contents, floats, peak_megabytes, save, tokens};
+use crate::ours::{Contents, floats, padded, peak_megabytes, save, tokens, weights_of};
 use anyhow::{Result, anyhow};
 use couplet_data::{Batches, Position, in_order};
 use couplet_nn::{Pass, Seq2Seq, Training};
@@ -25,8 +25,6 @@ pub(crate) struct Arguments {
     /// How many batches, from the first on.
     #[arg(long, default_value_t = 100)]
     pub(crate) batches: usize,
-    #[arg(long, default_value_t = 2)]
-    pub(crate) threads: usize,
 }
 
 impl Arguments {
@@ -42,10 +40,10 @@ impl Arguments {
 }
 
 /// Trains on the batches and validates; one line of JSON.
-pub(crate) fn measure(arguments: &Arguments, dump: Option<&Path>) -> Result<Value> {
+pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>) -> Result<Value> {
     let config = arguments.config()?;
     let corpus = Corpus::read(&config.data)?;
-    let device = Device::cpu_with(arguments.threads, Isa::detect());
+    let device = Device::cpu_with(threads, Isa::detect());
     let mut params = Params::new(&device, config.train.seed);
     let vocabularies = (corpus.source.vocabulary_size(), corpus.target.vocabulary_size());
     let model = Seq2Seq::new(&mut params, &config.model, vocabularies.0, vocabularies.1)?;
@@ -87,25 +85,7 @@ fn dumped(
     valid: &[Vec<u32>],
     settings: [f32; 3],
 ) -> Vec<(String, Contents)> {
-    let renamed = |name: &str| {
-        let name = name.replace("decoder.mix", "mix").replace("decoder.output", "out");
-        match name.as_str() {
-            "encoder.embedding.weight" => "source_embedding".to_owned(),
-            "decoder.embedding.weight" => "target_embedding".to_owned(),
-            "attention.key.weight" => "attention.key".to_owned(),
-            "attention.query.weight" => "attention.query".to_owned(),
-            // The twin's decoder is a list of cells: decoder.weight_ih_l0 is decoder.0.weight_ih there.
-            _ => match name.strip_prefix("decoder.").and_then(|part| part.rsplit_once("_l")) {
-                Some((part, layer)) => format!("decoder.{layer}.{part}"),
-                None => name,
-            },
-        }
-    };
-    let weights = params.iter().map(|param| {
-        let tensor = params.tensor(param);
-        (renamed(params.name(param)), floats(&[tensor.rows(), tensor.columns()], &tensor.to_vec()))
-    });
-    let mut all: Vec<(String, Contents)> = weights.collect();
+    let mut all = weights_of(params);
     all.push(("settings".to_owned(), floats(&[3], &settings)));
     for (set, examples, batches) in [("train", &corpus.train, train), ("valid", &corpus.valid, valid)] {
         for (i, numbers) in batches.iter().enumerate() {
@@ -120,11 +100,4 @@ fn dumped(
         }
     }
     all
-}
-
-fn padded(sequences: impl Iterator<Item = Vec<u32>>) -> Vec<Vec<u32>> {
-    let mut sequences: Vec<Vec<u32>> = sequences.collect();
-    let longest = sequences.iter().map(Vec::len).max().unwrap_or(0);
-    sequences.iter_mut().for_each(|sequence| sequence.resize(longest, couplet_data::PAD));
-    sequences
 }

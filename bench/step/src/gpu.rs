@@ -1,6 +1,6 @@
 //! On a GPU: our step beside PyTorch's, eager and captured into a CUDA graph, in several precisions.
 
-use crate::peer::{middle, number, run, twin, version};
+use crate::peer::{middle, number, run, script, version};
 use crate::workload::Workload;
 use anyhow::{Result, ensure};
 use couplet_tensor::Precision;
@@ -150,7 +150,7 @@ fn measure(workload: Workload, precision: Precision, arguments: &Arguments) -> R
 /// Both sides in turn, each in a process of its own; PyTorch's eager and captured step share one, since its start takes longer
 /// than the steps.
 fn measure_with(dump: &Path, workload: Workload, precision: Precision, arguments: &Arguments) -> Result<Row> {
-    let twin = arguments.twin.clone().map_or_else(twin, Ok)?;
+    let twin = arguments.twin.clone().map_or_else(|| script("twin.py"), Ok)?;
     let (steps, precise) = (arguments.steps.to_string(), precision.to_string());
     let how = ["--steps", &steps, "--device", &arguments.device, "--precision", &precise];
     let (mut ours, mut eager) = (Vec::new(), Vec::new());

@@ -1,13 +1,17 @@
-//! Measures the training step of an encoder-decoder, here and in PyTorch, in one run.
+//! Measures training and decoding of an encoder-decoder, here and in PyTorch, in one run.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
 mod corpus;
+mod cpu;
+mod decode;
 mod gpu;
+mod machine;
 #[path = "../../../crates/tensor/examples/encoder_decoder/model.rs"]
 mod model;
 mod ours;
 mod peer;
+mod products;
 mod workload;
 
 use anyhow::Result;
@@ -30,34 +34,38 @@ enum Command {
     OursCorpus {
         #[command(flatten)]
         corpus: corpus::Arguments,
+        #[arg(long, default_value_t = 2)]
+        threads: usize,
         /// Write the first weights and the batches here, for the other side.
         #[arg(long)]
+        dump: Option<PathBuf>,
+    },
+    /// Our side alone, decoding: one line of JSON.
+    OursDecode {
+        #[command(subcommand)]
+        decoding: decode::Decoding,
+        #[arg(long, default_value_t = 2, global = true)]
+        threads: usize,
+        /// Write the weights and the sources here, for the other side.
+        #[arg(long, global = true)]
         dump: Option<PathBuf>,
     },
     /// Both sides in turn on real batches: tokens a second, memory, and the validation loss after them.
     CompareCorpus {
         #[command(flatten)]
         corpus: corpus::Arguments,
-        #[arg(long, default_value_t = 1)]
-        rounds: usize,
-        /// A Python that has torch, numpy and safetensors.
-        #[arg(long, default_value = "python3")]
-        python: PathBuf,
+        #[command(flatten)]
+        settings: peer::Settings,
     },
     /// Both sides in turn, several times; prints a table with the ratio.
     Compare {
         #[arg(required = true)]
         workloads: Vec<Workload>,
-        #[arg(long, default_value_t = 5)]
-        rounds: usize,
-        #[arg(long, default_value_t = 10)]
-        steps: usize,
-        #[arg(long, default_value_t = 2)]
-        threads: usize,
-        /// A Python that has torch, numpy and safetensors.
-        #[arg(long, default_value = "python3")]
-        python: PathBuf,
+        #[command(flatten)]
+        settings: peer::Settings,
     },
+    /// Training and decoding on the processor beside PyTorch: prints one table, and writes it as JSON and Markdown.
+    Cpu(cpu::Arguments),
     /// Our step on a GPU beside PyTorch's, eager and captured, in several precisions; prints a table.
     Gpu(gpu::Arguments),
 }
@@ -68,15 +76,19 @@ fn main() -> Result<()> {
             println!("{}", ours::measure(&arguments)?);
             Ok(())
         }
-        Command::OursCorpus { corpus, dump } => {
-            println!("{}", corpus::measure(&corpus, dump.as_deref())?);
+        Command::OursCorpus { corpus, threads, dump } => {
+            println!("{}", corpus::measure(&corpus, threads, dump.as_deref())?);
             Ok(())
         }
-        Command::CompareCorpus { corpus, rounds, python } => peer::compare_corpus(&corpus, rounds, &python),
-        Command::Compare { workloads, rounds, steps, threads, python } => {
-            let settings = peer::Settings { rounds, steps, threads, python };
+        Command::OursDecode { decoding, threads, dump } => {
+            println!("{}", decode::measure(&decoding, threads, dump.as_deref())?);
+            Ok(())
+        }
+        Command::CompareCorpus { corpus, settings } => peer::compare_corpus(&corpus, &settings),
+        Command::Compare { workloads, settings } => {
             workloads.into_iter().try_for_each(|workload| peer::compare(workload, &settings))
         }
+        Command::Cpu(arguments) => cpu::compare(&arguments),
         Command::Gpu(arguments) => gpu::compare(&arguments),
     }
 }

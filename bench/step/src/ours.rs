@@ -90,10 +90,13 @@ fn megabytes(bytes: usize) -> f64 {
     bytes as f64 / (1024.0 * 1024.0)
 }
 
-pub(crate) fn median(times: &[f64]) -> f64 {
-    let mut sorted = times.to_vec();
+/// The middle of some numbers; of an even number of them, the mean of the two in the middle.
+pub(crate) fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
+    let upper = sorted.len() / 2;
+    let lower = (sorted.len() - 1) / 2;
+    (sorted[lower] + sorted[upper]) / 2.0
 }
 
 pub(crate) fn peak_megabytes() -> Result<f64> {
@@ -122,6 +125,38 @@ pub(crate) fn floats(shape: &[usize], numbers: &[f32]) -> Contents {
 pub(crate) fn tokens(sequences: &[Vec<u32>]) -> Contents {
     let bytes = sequences.concat().into_iter().flat_map(|token| i64::from(token).to_le_bytes()).collect();
     (Dtype::I64, vec![sequences.len(), sequences.first().map_or(0, Vec::len)], bytes)
+}
+
+/// Sequences of any length, padded to one.
+pub(crate) fn padded(sequences: impl Iterator<Item = Vec<u32>>) -> Vec<Vec<u32>> {
+    let mut sequences: Vec<Vec<u32>> = sequences.collect();
+    let longest = sequences.iter().map(Vec::len).max().unwrap_or(0);
+    sequences.iter_mut().for_each(|sequence| sequence.resize(longest, couplet_data::PAD));
+    sequences
+}
+
+/// The weights of a [`couplet_nn::Seq2Seq`] under the twin's names.
+pub(crate) fn weights_of(params: &Params) -> Vec<(String, Contents)> {
+    let contents = |param| {
+        let tensor = params.tensor(param);
+        (twins_name(params.name(param)), floats(&[tensor.rows(), tensor.columns()], &tensor.to_vec()))
+    };
+    params.iter().map(contents).collect()
+}
+
+fn twins_name(name: &str) -> String {
+    let name = name.replace("decoder.mix", "mix").replace("decoder.output", "out");
+    match name.as_str() {
+        "encoder.embedding.weight" => "source_embedding".to_owned(),
+        "decoder.embedding.weight" => "target_embedding".to_owned(),
+        "attention.key.weight" => "attention.key".to_owned(),
+        "attention.query.weight" => "attention.query".to_owned(),
+        // The twin's decoder is a list of cells: decoder.weight_ih_l0 is decoder.0.weight_ih there.
+        _ => match name.strip_prefix("decoder.").and_then(|part| part.rsplit_once("_l")) {
+            Some((part, layer)) => format!("decoder.{layer}.{part}"),
+            None => name,
+        },
+    }
 }
 
 /// Writes a safetensors file.

@@ -44,6 +44,12 @@ struct Extension {
     token: u32,
 }
 
+/// What a step gives for one hypothesis: the likeliest tokens, and where it looked.
+struct Row<'a> {
+    likeliest: &'a [(u32, f32)],
+    attention: &'a [f32],
+}
+
 /// The search of one source.
 struct Beam {
     written: Vec<Written>,
@@ -64,15 +70,9 @@ impl Beam {
         }
     }
 
-    /// Takes a step: `rows` holds the probabilities and the attention of each live hypothesis. Returns which of them go on.
-    fn advance(
-        &mut self,
-        rows: &[(&[f32], &[f32])],
-        length: usize,
-        end: u32,
-        config: &SearchConfig,
-    ) -> Vec<usize> {
-        let extensions = self.best_extensions(rows, 2 * config.beam);
+    /// Takes a step: there is a row for each live hypothesis. Returns which of them go on.
+    fn advance(&mut self, rows: &[Row], length: usize, end: u32, config: &SearchConfig) -> Vec<usize> {
+        let extensions = self.best_extensions(rows, extensions_of(config));
         let mut next: Vec<(usize, Live)> = Vec::new();
         for (rank, extension) in extensions.into_iter().enumerate() {
             let Extension { log_probability, parent, token } = extension;
@@ -83,7 +83,7 @@ impl Beam {
                     self.finish(before, log_probability, length, config);
                 }
             } else if next.len() < config.beam {
-                let attention = rows[parent].1.iter().take(self.source).copied().collect();
+                let attention = rows[parent].attention.iter().take(self.source).copied().collect();
                 self.written.push(Written { token, before, attention });
                 next.push((parent, Live { log_probability, last: Some(self.written.len() - 1) }));
             }
@@ -101,24 +101,16 @@ impl Beam {
     }
 
     /// The best ways to go on, the best one first; ties are broken by parent and token, so that results are reproducible.
-    fn best_extensions(&self, rows: &[(&[f32], &[f32])], wanted: usize) -> Vec<Extension> {
-        let mut best: Vec<Extension> = Vec::with_capacity(wanted + 1);
-        for (parent, ((probabilities, _), live)) in rows.iter().zip(&self.live).enumerate() {
-            let floor = |best: &[Extension]| match best.get(wanted - 1) {
-                Some(last) => (last.log_probability - live.log_probability).exp(),
-                None => 0.0,
-            };
-            let mut least = floor(&best);
-            for (token, &probability) in (0..).zip(*probabilities) {
-                if probability > least {
-                    let log_probability = live.log_probability + probability.ln();
-                    let place = best.partition_point(|other| other.log_probability >= log_probability);
-                    best.insert(place, Extension { log_probability, parent, token });
-                    best.truncate(wanted);
-                    least = floor(&best);
-                }
-            }
-        }
+    fn best_extensions(&self, rows: &[Row], wanted: usize) -> Vec<Extension> {
+        let of_parent = |(parent, (row, live)): (usize, (&Row, &Live))| {
+            let before = live.log_probability;
+            let extension =
+                move |&(token, log_p)| Extension { log_probability: before + log_p, parent, token };
+            row.likeliest.iter().map(extension).collect::<Vec<_>>()
+        };
+        let mut best: Vec<Extension> = rows.iter().zip(&self.live).enumerate().flat_map(of_parent).collect();
+        best.sort_by(|a, b| b.log_probability.total_cmp(&a.log_probability));
+        best.truncate(wanted);
         best
     }
 
@@ -138,6 +130,11 @@ impl Beam {
     }
 }
 
+/// Ways to go on that a step has to know of: even if each hypothesis of a beam ends, so many others are left.
+fn extensions_of(config: &SearchConfig) -> usize {
+    2 * config.beam
+}
+
 /// The outputs of each source, the best one first.
 pub fn search<M: Model>(model: &M, sources: &[&[u32]], config: &SearchConfig) -> Vec<Vec<Hypothesis>> {
     assert!(config.beam > 0, "a beam of at least 1");
@@ -150,12 +147,11 @@ pub fn search<M: Model>(model: &M, sources: &[&[u32]], config: &SearchConfig) ->
         let last = |beam: &Beam, live: &Live| live.last.map_or(start, |last| beam.written[last].token);
         let tokens: Vec<u32> =
             beams.iter().flat_map(|beam| beam.live.iter().map(move |live| last(beam, live))).collect();
-        let step = model.step(&tokens, &state);
-        let probabilities = step.probabilities.chunks_exact(step.probabilities.len() / tokens.len());
+        let step = model.step(&tokens, &state, extensions_of(config));
         let places = step.attention.len() / tokens.len();
         let attention = |row: usize| &step.attention[row * places..(row + 1) * places];
-        let rows: Vec<(&[f32], &[f32])> =
-            probabilities.enumerate().map(|(row, p)| (p, attention(row))).collect();
+        let row = |i: usize| Row { likeliest: &step.likeliest[i], attention: attention(i) };
+        let rows: Vec<Row> = (0..tokens.len()).map(row).collect();
 
         let (mut first, mut kept) = (0, Vec::new());
         for beam in beams.iter_mut().filter(|beam| !beam.live.is_empty()) {
@@ -189,6 +185,15 @@ mod tests {
     struct Table {
         vocabulary: usize,
         numbers: Vec<f32>,
+    }
+
+    /// The likeliest tokens that are possible at all.
+    fn likeliest(probabilities: &[f32], wanted: usize) -> Vec<(u32, f32)> {
+        let mut all: Vec<(u32, f32)> = (0..).zip(probabilities.iter().map(|p| p.ln())).collect();
+        all.retain(|(_, log_p)| log_p.is_finite());
+        all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        all.truncate(wanted);
+        all
     }
 
     impl Table {
@@ -234,11 +239,13 @@ mod tests {
             sources.iter().map(|source| (source[0], START)).collect()
         }
 
-        fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State> {
+        fn step(&self, tokens: &[u32], state: &Self::State, wanted: usize) -> Step<Self::State> {
             let rows = || state.iter().zip(tokens);
             Step {
-                probabilities: rows()
-                    .flat_map(|(&(source, before), &last)| self.probabilities(source, before, last))
+                likeliest: rows()
+                    .map(|(&(source, before), &last)| {
+                        likeliest(&self.probabilities(source, before, last), wanted)
+                    })
                     .collect(),
                 state: rows().map(|(&(source, _), &last)| (source, last)).collect(),
                 attention: vec![1.0; tokens.len()],
@@ -274,14 +281,14 @@ mod tests {
             fn start(&self, sources: &[&[u32]]) -> usize {
                 sources.len()
             }
-            fn step(&self, tokens: &[u32], rows: &usize) -> Step<usize> {
+            fn step(&self, tokens: &[u32], rows: &usize, wanted: usize) -> Step<usize> {
                 let next = |token: &u32| match token {
                     0 => [0.0, 0.0, 0.6, 0.4],
                     2 => [0.0, 0.5, 0.5, 0.0],
                     _ => [0.0, 1.0, 0.0, 0.0],
                 };
-                let probabilities = tokens.iter().flat_map(next).collect();
-                Step { state: *rows, probabilities, attention: vec![1.0; tokens.len()] }
+                let likeliest = tokens.iter().map(|token| likeliest(&next(token), wanted)).collect();
+                Step { state: *rows, likeliest, attention: vec![1.0; tokens.len()] }
             }
             fn select(&self, _: &usize, rows: &[u32]) -> usize {
                 rows.len()

@@ -8,8 +8,8 @@ pub trait Model {
     /// Before the first token, a row for each source.
     fn start(&self, sources: &[&[u32]]) -> Self::State;
 
-    /// The next step, for the token that each row wrote last.
-    fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State>;
+    /// The next step, for the token that each row wrote last; of what may come next, the `wanted` likeliest tokens.
+    fn step(&self, tokens: &[u32], state: &Self::State, wanted: usize) -> Step<Self::State>;
 
     /// Row `rows[i]` as row `i`.
     fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State;
@@ -23,8 +23,9 @@ pub trait Model {
 pub struct Step<S> {
     /// Where the model stands now.
     pub state: S,
-    /// The probability of each token, row after row.
-    pub probabilities: Vec<f32>,
+    /// Row by row the likeliest tokens with the logarithms of their probabilities, the likeliest first; of equal ones, the
+    /// smaller token first.
+    pub likeliest: Vec<Vec<(u32, f32)>>,
     /// How much each row looked at each place of its source, row after row; nothing where the model does not look.
     pub attention: Vec<f32>,
 }

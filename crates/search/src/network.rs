@@ -3,7 +3,7 @@
 use crate::model::{Model, Step};
 use couplet_data::{END, START};
 use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq};
-use couplet_tensor::ops::softmax;
+use couplet_tensor::ops::likeliest;
 use couplet_tensor::{Params, Tensor};
 
 /// A sequence-to-sequence model with its weights.
@@ -45,11 +45,10 @@ impl Model for Network<'_> {
         self.model.start(&pass, &encoded, packed.rows.place_of().into())
     }
 
-    fn step(&self, tokens: &[u32], state: &DecoderState) -> Step<DecoderState> {
+    fn step(&self, tokens: &[u32], state: &DecoderState, wanted: usize) -> Step<DecoderState> {
         let stepped = self.model.step(&Pass::inference(self.params), tokens, state);
-        let all = vec![stepped.logits.columns() as u32; tokens.len()];
         Step {
-            probabilities: softmax(&stepped.logits, &all).value().to_vec(),
+            likeliest: likeliest(stepped.logits.value(), wanted),
             attention: self.shown(stepped.weights.as_ref()),
             state: stepped.state,
         }

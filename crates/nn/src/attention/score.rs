@@ -171,7 +171,7 @@ pub(crate) trait ScanOps: Debug + Sync {
         memory: &Memory,
     ) -> Scanned;
 
-    /// One step: the next state and the attention's weights.
+    /// One step without a way back: the next state and the attention's weights.
     fn step(&self, weights: ScanWeights, x: &Var, state: &ScanState, memory: &Memory) -> (ScanState, Var);
 }
 
@@ -188,7 +188,7 @@ impl<C: EngineCell, S: EngineScore> ScanOps for PhantomData<(C, S)> {
     }
 
     fn step(&self, weights: ScanWeights, x: &Var, state: &ScanState, memory: &Memory) -> (ScanState, Var) {
-        scan::<C, S>(weights).step(x, state, memory)
+        scan::<C, S>(weights).advance(x, state, memory)
     }
 }
 

@@ -9,6 +9,7 @@ mod dropout;
 mod embedding;
 mod lane;
 mod layer_norm;
+mod likeliest;
 mod linear;
 mod logistic_loss;
 mod optimiser;

@@ -1,7 +1,8 @@
 //! The decoder's scan, against the reference and against the loop over single steps.
 
 use crate::support::{
-    HAND, Input, agree, assert_close, by_hand, check, layer_inputs, layer_reference, layer_weights, sequence,
+    FUSED, HAND, Input, agree, assert_close, by_hand, check, devices, layer_inputs, layer_reference,
+    layer_weights, sequence, widen,
 };
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
@@ -211,6 +212,45 @@ fn equals_loop<C: Cell, S: Score>() {
     }
 }
 
+/// One step by itself: top state, context and weights.
+fn step<C: Cell, S: Score>(
+    scan: &Scan<C, S>,
+    x: &Var,
+    _: &Arc<Rows>,
+    start: &ScanState,
+    memory: &Memory,
+) -> Scanned {
+    let (state, weights) = scan.step(x, start, memory);
+    Scanned { states: state.layers[scan.layers.len() - 1][0].clone(), contexts: state.context, weights }
+}
+
+/// The same as [`step`], as a search takes it.
+fn advance<C: Cell, S: Score>(
+    scan: &Scan<C, S>,
+    x: &Var,
+    _: &Arc<Rows>,
+    start: &ScanState,
+    memory: &Memory,
+) -> Scanned {
+    let (state, weights) = scan.advance(x, start, memory);
+    Scanned { states: state.layers[scan.layers.len() - 1][0].clone(), contexts: state.context, weights }
+}
+
+fn a_search_takes_the_same_step<C: Cell, S: Score>() {
+    for case in cases() {
+        let places = case.targets.batch();
+        let case = Case { targets: Arc::new(Rows::new(&vec![1; places])), ..case };
+        for device in devices() {
+            let inputs = case.inputs::<C, S>();
+            let vars: Vec<Var> = inputs.iter().map(|input| Var::constant(input.tensor(&device))).collect();
+            let (found, wanted) = (case.run::<C, S>(&vars, advance), case.run::<C, S>(&vars, step));
+            for (found, wanted) in found.iter().zip(&wanted) {
+                assert_close("a step", &found.value().to_vec(), &widen(&wanted.value().to_vec()), FUSED);
+            }
+        }
+    }
+}
+
 /// The tests of one cell with one score.
 macro_rules! decoder {
     ($name:ident, $cell:ty, $score:ty) => {
@@ -225,6 +265,11 @@ macro_rules! decoder {
             #[test]
             fn equals_the_loop() {
                 equals_loop::<$cell, $score>();
+            }
+
+            #[test]
+            fn a_search_takes_the_same_step() {
+                super::a_search_takes_the_same_step::<$cell, $score>();
             }
         }
     };

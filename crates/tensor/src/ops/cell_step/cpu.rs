@@ -21,12 +21,24 @@ pub(super) fn forward<C: Cell>(
 ) -> (Vec<Tensor>, Tensor) {
     let (rows, hidden) = before[0].shape();
     let device = of_input.device();
-    let mut gates = gates::<C>(of_input, of_state, state_bias, hidden);
+    let width = slots::<C>() * hidden;
+    let mut gates = Tensor::scratch(device, rows, width);
     let mut after: Vec<Tensor> = (0..C::PARTS).map(|_| Tensor::scratch(device, rows, hidden)).collect();
     let grid = gates.grid_mut();
     let (before, after_parts) = (parts_to_read(before.iter().map(Var::value)), parts(&mut after));
     cpu.pool.run(cpu.pool.workers_for(rows * hidden * COST), |worker: &Worker| {
         let share = worker.share(rows, 1);
+        for row in share.clone() {
+            // SAFETY: the workers' rows do not overlap.
+            let gates = unsafe { grid.row_mut(row, 0..width) };
+            fill_gates::<C>(
+                gates,
+                of_input.row(row),
+                of_state.row(row),
+                state_bias.map(Tensor::data),
+                hidden,
+            );
+        }
         let units = Units::<C> {
             rows: share.len(),
             units: 0..hidden,
@@ -42,26 +54,24 @@ pub(super) fn forward<C: Cell>(
     (after, gates)
 }
 
-/// The cell's slots: shares added up, or side by side for the gates that are apart.
-fn gates<C: Cell>(
-    of_input: &Tensor,
-    of_state: &Tensor,
-    state_bias: Option<&Tensor>,
+/// The cell's slots of one row: shares added up, or side by side for the gates that are apart.
+fn fill_gates<C: Cell>(
+    gates: &mut [f32],
+    of_input: &[f32],
+    of_state: &[f32],
+    state_bias: Option<&[f32]>,
     hidden: usize,
-) -> Tensor {
-    let width = slots::<C>() * hidden;
-    let mut gates = Tensor::zeros(of_input.device(), of_input.rows(), width);
-    for (row, gates) in gates.data_mut().chunks_exact_mut(width.max(1)).enumerate() {
-        gates[..C::GATES * hidden].copy_from_slice(of_input.row(row));
-        if let Some(bias) = state_bias {
-            gates[C::GATES * hidden..].copy_from_slice(bias.data());
-        }
-        for (gate, share) in of_state.row(row).chunks_exact(hidden).enumerate() {
-            let slot = &mut gates[state_slot::<C>(gate) * hidden..][..hidden];
-            slot.iter_mut().zip(share).for_each(|(slot, share)| *slot += share);
-        }
+) {
+    let (shared, apart) = gates.split_at_mut(C::GATES * hidden);
+    shared.copy_from_slice(of_input);
+    match state_bias {
+        Some(bias) => apart.copy_from_slice(bias),
+        None => apart.fill(0.0),
     }
-    gates
+    for (gate, share) in of_state.chunks_exact(hidden.max(1)).enumerate() {
+        let slot = &mut gates[state_slot::<C>(gate) * hidden..][..hidden];
+        slot.iter_mut().zip(share).for_each(|(slot, share)| *slot += share);
+    }
 }
 
 pub(super) fn backward<C: Cell>(

@@ -7,7 +7,7 @@
 //! | `state_bias` | 1 × apart·hidden, or none |
 //! | `before`, result | rows × hidden for each part of the state |
 //!
-//! It is the step that a search takes, and with it any recurrence can be written as a loop.
+//! With it any recurrence can be written as a loop.
 
 mod cpu;
 #[cfg(feature = "cuda")]

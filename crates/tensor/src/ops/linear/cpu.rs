@@ -1,8 +1,14 @@
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
-use crate::product::{FEW_ROWS, Right, Update, multiply_into};
+use crate::product::{Right, Update, multiply_into};
 use crate::tape::{Gradients, Var};
-use crate::tensor::Tensor;
+use crate::tensor::{Block, Tensor};
+use std::ops::Range;
+
+/// Up to this many rows, packing a weight takes a good part of the product's time, so that a packed copy is made and kept: a
+/// search multiplies with it again at each step. More rows come from a training's sequences, where a weight is used once
+/// before it changes.
+const KEPT_PACK_ROWS: usize = 512;
 
 pub(super) fn forward(cpu: &Cpu, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
     let mut y = Tensor::scratch(x.device(), x.rows(), weight.rows());
@@ -14,19 +20,26 @@ pub(super) fn forward(cpu: &Cpu, x: &Tensor, weight: &Tensor, bias: Option<&Tens
         }
         None => Update::Set,
     };
-    multiply_weight(&mut y, x, weight, true, update);
+    multiply_weight(y.data_mut(), columns, x, weight, 0..weight.columns(), update);
     y
 }
 
-/// `out = x · weight`, or its transpose, from a packed copy where one is kept and few rows would not pay for another.
-fn multiply_weight(out: &mut Tensor, x: &Tensor, weight: &Tensor, transposed: bool, update: Update) {
-    let columns = out.columns();
-    if weight.keeps_packs() && x.rows() <= FEW_ROWS {
-        let packed = weight.packed_whole(transposed);
-        multiply_into(x.device(), out.data_mut(), columns, x.mat(), Right::Packed(&packed), update);
+/// `out = x · Wᵀ` for some columns of `W`, from a packed copy where one is kept and so few rows would not pay for another; the
+/// rows of `out` lie `stride` numbers apart.
+pub(crate) fn multiply_weight(
+    out: &mut [f32],
+    stride: usize,
+    x: &Tensor,
+    weight: &Tensor,
+    columns: Range<usize>,
+    update: Update,
+) {
+    if weight.keeps_packs() && x.rows() <= KEPT_PACK_ROWS {
+        let packed = weight.packed(Block { rows: 0..weight.rows(), columns, transposed: true });
+        multiply_into(x.device(), out, stride, x.mat(), Right::Packed(&packed), update);
     } else {
-        let mat = if transposed { weight.mat().transposed() } else { weight.mat() };
-        multiply_into(x.device(), out.data_mut(), columns, x.mat(), Right::Plain(mat), update);
+        let right = weight.mat().column_block(columns).transposed();
+        multiply_into(x.device(), out, stride, x.mat(), Right::Plain(right), update);
     }
 }
 

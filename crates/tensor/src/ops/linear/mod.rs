@@ -14,7 +14,7 @@ mod cpu;
 mod cuda;
 pub mod reference;
 
-pub(crate) use cpu::fill_rows;
+pub(crate) use cpu::{fill_rows, multiply_weight};
 
 use crate::device::on_device;
 use crate::profile;

@@ -10,6 +10,7 @@ use crate::ops::LayerWeights;
 use crate::ops::Memory;
 use crate::ops::attention::cpu::{Attending, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
+use crate::ops::linear::multiply_weight;
 use crate::ops::time_loop::Pass as LayerPass;
 use crate::ops::time_loop::cpu::{
     LayerLoop, add_from_gates, add_to_gates, biases, gate_packs, loop_workers, panels, parts, parts_to_read,
@@ -66,9 +67,15 @@ pub(super) fn forward<C: Cell, S: Score>(
             states: (0..C::PARTS).map(|_| Tensor::scratch(device, total, hidden)).collect(),
         })
         .collect();
-    let right = scan.layers[0].input.value().mat().column_block(0..x.columns()).transposed();
-    let stride = layers[0].slots.columns();
-    multiply_into(device, layers[0].slots.data_mut(), stride, x.mat(), Right::Plain(right), Update::Add);
+    let columns = layers[0].slots.columns();
+    multiply_weight(
+        layers[0].slots.data_mut(),
+        columns,
+        x,
+        scan.layers[0].input.value(),
+        0..x.columns(),
+        Update::Add,
+    );
 
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
     let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(true));

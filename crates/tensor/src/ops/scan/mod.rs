@@ -19,6 +19,7 @@
 //!
 //! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score. Where the gates
 //! of a layer are [normalised](crate::ops::GateNorm), it is that loop.
+//! [`Scan::advance`] is one step of it, for a search.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -127,6 +128,10 @@ impl<C: Cell, S: Score> Scan<C, S> {
         self.layers[0].hidden()
     }
 
+    fn has_norm(&self) -> bool {
+        self.layers.iter().any(|layer| layer.norm.is_some())
+    }
+
     /// The zero state for a batch.
     pub fn zero_state(&self, batch: usize, memory: &Memory) -> ScanState {
         let device = memory.keys.device();
@@ -152,6 +157,22 @@ impl<C: Cell, S: Score> Scan<C, S> {
         let query = self.query.as_ref().map_or_else(|| input.clone(), |query| linear(&input, query, None));
         let [context, weights] = attend::<S>(&query, self.vector.as_ref(), memory);
         (ScanState { layers, context }, weights)
+    }
+
+    /// The same as [`Scan::step`] in one operation, without a way back; where gates are normalised, that step itself.
+    pub fn advance(&self, x: &Var, state: &ScanState, memory: &Memory) -> (ScanState, Var) {
+        if self.has_norm() {
+            return self.step(x, state, memory);
+        }
+        let _span = profile::span("advance", x.device());
+        let rows = Rows::new(&vec![1; x.rows()]);
+        self.check(x, &rows, state, memory);
+        let pass = on_device!(x.device(),
+            cpu => cpu::forward(cpu, self, x.value(), &rows, state, memory),
+            cuda => cuda::forward(cuda, self, x.value(), &rows, state, memory));
+        let after = |layer: LayerPass| layer.states.into_iter().map(Var::constant).collect();
+        let layers = pass.layers.into_iter().map(after).collect();
+        (ScanState { layers, context: Var::constant(pass.contexts) }, Var::constant(pass.weights))
     }
 
     /// All steps of packed targets, one after the other: what [`Scan::sequence`] must equal.
@@ -186,7 +207,7 @@ impl<C: Cell, S: Score> Scan<C, S> {
 
     /// All steps of packed targets in one operation; see the [module](self).
     pub fn sequence(&self, x: &Var, rows: &Arc<Rows>, start: &ScanState, memory: &Memory) -> Scanned {
-        if self.layers.iter().any(|layer| layer.norm.is_some()) {
+        if self.has_norm() {
             return self.sequence_by_steps(x, rows, start, memory);
         }
         let _span = profile::span("scan", x.device());

@@ -1,0 +1,201 @@
+//! Decoding: greedy with random weights for a fixed number of steps, and a beam with a trained model over a test set.
+
+use crate::ours::{Contents, floats, median, padded, peak_megabytes, save, tokens, weights_of};
+use crate::workload::{LENGTH, Workload};
+use anyhow::{Context, Result, anyhow};
+use couplet_data::{END, START};
+use couplet_nn::{BridgeKind, DecoderState, ModelConfig, Seq2Seq};
+use couplet_search::{Folder, Loaded, Model, Network, SearchConfig, Step, search};
+use couplet_tensor::{Device, Isa, Params};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Sentences that the beam decodes together.
+const TOGETHER: usize = 32;
+
+/// Hypotheses that the beam follows.
+const BEAM: usize = 5;
+
+/// No token has this number: an output that ends with it goes on until its limit.
+const NO_END: u32 = u32::MAX;
+
+/// What is decoded.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub(crate) enum Decoding {
+    /// Greedily, 30 steps from sources of 30 random tokens, with random weights of W1's sizes.
+    Greedy {
+        #[arg(long, default_value_t = 1)]
+        sentences: usize,
+        /// How often; the median counts.
+        #[arg(long, default_value_t = 10)]
+        repeats: usize,
+    },
+    /// With a beam, a file of sentences with a trained model.
+    Beam {
+        /// The model folder.
+        #[arg(long)]
+        model: PathBuf,
+        /// The lines to translate.
+        #[arg(long)]
+        source: PathBuf,
+    },
+}
+
+impl Decoding {
+    /// How often it is timed.
+    pub(crate) fn repeats(&self) -> usize {
+        match self {
+            Decoding::Greedy { repeats, .. } => *repeats,
+            Decoding::Beam { .. } => 1,
+        }
+    }
+
+    /// The same as words of a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        match self {
+            Decoding::Greedy { sentences, repeats } => {
+                ["greedy", "--sentences", &sentences.to_string(), "--repeats", &repeats.to_string()]
+                    .map(str::to_owned)
+                    .to_vec()
+            }
+            Decoding::Beam { model, source } => {
+                let path = |path: &Path| path.display().to_string();
+                ["beam", "--model", &path(model), "--source", &path(source)].map(str::to_owned).to_vec()
+            }
+        }
+    }
+}
+
+/// A model, the sources that it decodes, batch by batch, and how.
+struct Job {
+    model: Seq2Seq,
+    params: Params,
+    /// Where each source stands in the file, and its tokens.
+    batches: Vec<Vec<(usize, Vec<u32>)>>,
+    search: SearchConfig,
+    end: u32,
+    repeats: usize,
+}
+
+impl Job {
+    fn new(decoding: &Decoding, device: &Device) -> Result<Job> {
+        match decoding {
+            Decoding::Greedy { sentences, repeats } => Job::greedy(*sentences, *repeats, device),
+            Decoding::Beam { model, source } => Job::beam(model, source, device),
+        }
+    }
+
+    fn greedy(sentences: usize, repeats: usize, device: &Device) -> Result<Job> {
+        let sizes = Workload::W1.sizes();
+        let mut params = Params::new(device, 1);
+        let config = ModelConfig { bridge: BridgeKind::Copy, ..ModelConfig::default() };
+        let model = Seq2Seq::new(&mut params, &config, sizes.source_vocabulary, sizes.target_vocabulary)?;
+        spread(&mut params);
+        let pairs = Workload::W1.pairs().into_iter().take(sentences);
+        let batch = pairs.map(|(source, _)| source).enumerate().collect();
+        let search =
+            SearchConfig { beam: 1, max_length: LENGTH, max_length_ratio: 0.0, ..SearchConfig::default() };
+        Ok(Job { model, params, batches: vec![batch], search, end: NO_END, repeats })
+    }
+
+    /// Sources of like length share a batch.
+    fn beam(model: &Path, source: &Path, device: &Device) -> Result<Job> {
+        let loaded = Loaded::open(&Folder::new(model), device).map_err(|error| anyhow!("{error}"))?;
+        let text = std::fs::read_to_string(source).with_context(|| source.display().to_string())?;
+        let encoded = text.lines().map(|line| loaded.source.encode(line)).enumerate();
+        let mut sources: Vec<(usize, Vec<u32>)> = encoded.filter(|(_, tokens)| !tokens.is_empty()).collect();
+        sources.sort_by_key(|(_, tokens)| tokens.len());
+        let batches = sources.chunks(TOGETHER).map(<[_]>::to_vec).collect();
+        let search = SearchConfig { beam: BEAM, ..loaded.search };
+        Ok(Job { model: loaded.model, params: loaded.params, batches, search, end: END, repeats: 1 })
+    }
+
+    /// The best output of each source, in the order of the file.
+    fn run(&self) -> Vec<Vec<u32>> {
+        let mut outputs: Vec<(usize, Vec<u32>)> =
+            self.batches.iter().flat_map(|batch| self.decode(batch)).collect();
+        outputs.sort();
+        outputs.into_iter().map(|(_, tokens)| tokens).collect()
+    }
+
+    fn decode(&self, batch: &[(usize, Vec<u32>)]) -> Vec<(usize, Vec<u32>)> {
+        let network = Network { model: &self.model, params: &self.params, head: None };
+        let sources: Vec<&[u32]> = batch.iter().map(|(_, tokens)| &tokens[..]).collect();
+        let found = search(&Ending { network, end: self.end }, &sources, &self.search);
+        let best = found
+            .into_iter()
+            .map(|outputs| outputs.into_iter().next().map_or_else(Vec::new, |best| best.tokens));
+        batch.iter().map(|&(number, _)| number).zip(best).collect()
+    }
+
+    /// What the twin starts from: weights under its own names, how to search, and padded batches of sources.
+    fn dumped(&self) -> Vec<(String, Contents)> {
+        let SearchConfig { beam, length_penalty, max_length, max_length_ratio, .. } = self.search;
+        let end = if self.end == NO_END { -1.0 } else { self.end as f32 };
+        let search = [beam as f32, length_penalty, max_length as f32, max_length_ratio, START as f32, end];
+        let mut all = weights_of(&self.params);
+        all.push(("search".to_owned(), floats(&[search.len()], &search)));
+        for (i, batch) in self.batches.iter().enumerate() {
+            let numbers = batch.iter().map(|&(number, _)| vec![number as u32]).collect::<Vec<_>>();
+            all.push((format!("{i}/number"), tokens(&numbers)));
+            all.push((
+                format!("{i}/source"),
+                tokens(&padded(batch.iter().map(|(_, tokens)| tokens.clone()))),
+            ));
+        }
+        all
+    }
+}
+
+/// Makes random weights several times as large. With those that training begins with, a model writes one token again and again,
+/// and outputs that are all the same would show little.
+fn spread(params: &mut Params) {
+    for param in params.iter() {
+        let larger: Vec<f32> = params.tensor(param).to_vec().iter().map(|weight| 4.0 * weight).collect();
+        params.set(param, &larger);
+    }
+}
+
+/// A network whose outputs end with a token of our choice.
+struct Ending<'a> {
+    network: Network<'a>,
+    end: u32,
+}
+
+impl Model for Ending<'_> {
+    type State = DecoderState;
+
+    fn start(&self, sources: &[&[u32]]) -> DecoderState {
+        self.network.start(sources)
+    }
+
+    fn step(&self, tokens: &[u32], state: &DecoderState, wanted: usize) -> Step<DecoderState> {
+        self.network.step(tokens, state, wanted)
+    }
+
+    fn select(&self, state: &DecoderState, rows: &[u32]) -> DecoderState {
+        self.network.select(state, rows)
+    }
+
+    fn ends(&self) -> (u32, u32) {
+        (START, self.end)
+    }
+}
+
+/// Seconds to decode everything, peak memory, and the outputs.
+pub(crate) fn measure(decoding: &Decoding, threads: usize, dump: Option<&Path>) -> Result<Value> {
+    let job = Job::new(decoding, &Device::cpu_with(threads, Isa::detect()))?;
+    if let Some(path) = dump {
+        save(path, &job.dumped())?;
+    }
+    // The first batch once before the clock starts: weights are packed, memory is there.
+    job.batches.iter().take(1).for_each(|batch| drop(job.decode(batch)));
+    let (mut times, mut outputs) = (Vec::new(), Vec::new());
+    for _ in 0..job.repeats {
+        let start = Instant::now();
+        outputs = job.run();
+        times.push(start.elapsed().as_secs_f64());
+    }
+    Ok(json!({ "seconds": median(&times), "peak_mb": peak_megabytes()?, "outputs": outputs }))
+}
