@@ -250,7 +250,7 @@ impl AnyConfig {
 
     /// As [`AnyConfig::read`], with the files of the data, which a config names from its own folder, as they are seen from here.
     pub fn read_located(path: &Path, overrides: &[String]) -> Result<AnyConfig, ConfigFileError> {
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let folder = folder_of(path);
         Ok(match AnyConfig::read(path, overrides)? {
             AnyConfig::Translate(config) => AnyConfig::Translate(config.relative_to(folder).into()),
             AnyConfig::Classify(config) => AnyConfig::Classify(config.relative_to(folder).into()),
@@ -273,6 +273,10 @@ impl AnyConfig {
 
 fn text_of(path: &Path) -> Result<String, ConfigFileError> {
     std::fs::read_to_string(path).map_err(|source| ConfigFileError::Io { path: path.to_owned(), source })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
 }
 
 /// Refuses a config for something else.
@@ -313,12 +317,13 @@ pub(crate) fn parse<C: DeserializeOwned>(
 }
 
 impl Config {
-    /// Reads a config file, with `key=value` overrides of any of its keys.
-    pub fn read(path: &Path, overrides: &[String]) -> Result<Config, ConfigFileError> {
-        Config::parse(&text_of(path)?, &path.display().to_string(), overrides)
+    /// As [`AnyConfig::read_located`], of a file that must be for translation.
+    pub fn read_located(path: &Path, overrides: &[String]) -> Result<Config, ConfigFileError> {
+        let config = Config::parse(&text_of(path)?, &path.display().to_string(), overrides)?;
+        Ok(config.relative_to(folder_of(path)))
     }
 
-    /// The same as [`Config::read`] from a text; `name` is what errors call it.
+    /// Reads a config from a text, with `key=value` overrides of any of its keys; `name` is what errors call it.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config, ConfigFileError> {
         let mut config: Config = parse(text, name, overrides)?;
         expect_task(config.task, Task::Translate, name)?;
@@ -439,7 +444,7 @@ mod tests {
         assert!(matches!(AnyConfig::parse(&classify, "c.toml", &[]), Ok(AnyConfig::Classify(_))));
         let said = |text: &str| AnyConfig::parse(text, "c.toml", &[]).unwrap_err().to_string();
         assert_eq!(said(&format!("{classify}[search]\nbeam = 2\n")), "c.toml:5: unknown field \"search\"");
-        assert_eq!(said(&SMALL.replace("translate", "tanslate")), "c.toml:1: unknown variant \"tanslate\"");
+        assert_eq!(said(&SMALL.replace("translate", "paint")), "c.toml:1: unknown variant \"paint\"");
     }
 
     #[test]

@@ -9,7 +9,7 @@ const LABEL_FIRST: &str = "a line has the label first, then a tab and the text";
 
 /// A folder with a config and data, as `couplet new` makes it.
 fn new_project() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder for the test");
     couplet(folder.path(), &["new", "project", "--task", "classify"]).ok();
     folder
 }
