@@ -53,7 +53,7 @@ pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>
         batches.starting_at(Position::default()).take(arguments.batches).map(|stop| stop.examples).collect();
     if let Some(path) = dump {
         let valid = in_order(&corpus.valid.lengths(), config.train.batch_tokens);
-        let settings = [config.train.rate, config.train.clip, config.train.label_smoothing];
+        let settings = [config.train.rate, config.train.clip, config.label_smoothing()];
         save(path, &dumped(&params, &corpus, &chosen, &valid, settings))?;
     }
 
@@ -66,7 +66,7 @@ pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>
         let batch = corpus.train.batch(numbers);
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: config.train.seed, update: i as u32 };
-        let loss = model.loss(&Pass::training(&params, training), &batch, config.train.label_smoothing).mean;
+        let loss = model.loss(&Pass::training(&params, training), &batch, config.label_smoothing()).mean;
         tape.backward(&loss, &mut params);
         adam.step(&mut params, config.train.rate);
         measured += batch.tokens();

@@ -9,7 +9,7 @@ mod panics;
 mod progress;
 
 use clap::{Parser, Subcommand};
-use commands::{attend, bench, demo, evaluate, inspect, new, selftest, train, translate};
+use commands::{attend, bench, classify, demo, evaluate, inspect, new, predict, selftest, train, translate};
 use failure::Outcome;
 use std::process::ExitCode;
 
@@ -26,8 +26,9 @@ enum Command {
     Demo(demo::Arguments),
     New(new::Arguments),
     Train(train::Arguments),
-    #[command(visible_alias = "predict")]
+    Predict(predict::Arguments),
     Translate(translate::Arguments),
+    Classify(classify::Arguments),
     Evaluate(evaluate::Arguments),
     Attend(attend::Arguments),
     Inspect(inspect::Arguments),
@@ -49,6 +50,8 @@ fn run(command: &Command) -> Outcome {
         Command::Demo(arguments) => demo::run(arguments),
         Command::New(arguments) => new::run(arguments),
         Command::Train(arguments) => train::run(arguments),
+        Command::Predict(arguments) => predict::run(arguments),
+        Command::Classify(arguments) => classify::run(arguments),
         Command::Translate(arguments) => translate::run(arguments),
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Attend(arguments) => attend::run(arguments),

@@ -1,6 +1,6 @@
 //! What a user sees of a training run: a bar on a terminal, plain lines in a log.
 
-use couplet_train::{Event, Reason};
+use couplet_train::{About, Event, Figure, Reason};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -26,16 +26,10 @@ impl Progress {
 
     pub(crate) fn show(&mut self, event: &Event) {
         match event {
-            Event::Start { pairs, left_out, vocabularies: [source, target], parameters, updates } => {
+            Event::Start { about, parameters, updates } => {
                 self.planned = *updates;
                 self.bar.iter().for_each(|bar| bar.set_length(*updates));
-                let left_out = match left_out {
-                    0 => String::new(),
-                    n => format!(", {n} longer than data.max_tokens left out"),
-                };
-                self.line(&format!(
-                    "{pairs} pairs{left_out}; vocabularies {source} and {target}; {parameters} parameters"
-                ));
+                self.line(&format!("{}; {parameters} parameters", described(*about)));
             }
             Event::Step { update, loss, tokens_per_second, rate, .. } => {
                 let text = format!("loss {loss:.3}  {tokens_per_second:.0} tokens/s  rate {rate:.1e}");
@@ -51,11 +45,13 @@ impl Progress {
                     None => {}
                 }
             }
-            Event::Validation { update, loss, perplexity, best, .. } => {
+            Event::Validation { update, loss, figure, best, .. } => {
                 let best = if *best { "  best so far" } else { "" };
-                self.line(&format!(
-                    "update {update}: validation loss {loss:.4}, perplexity {perplexity:.2}{best}"
-                ));
+                let figure = match figure {
+                    Figure::Perplexity(perplexity) => format!("perplexity {perplexity:.2}"),
+                    Figure::Accuracy(percent) => format!("accuracy {percent:.2} %"),
+                };
+                self.line(&format!("update {update}: validation loss {loss:.4}, {figure}{best}"));
             }
             Event::End { reason, update, best_loss, seconds } => {
                 self.bar.iter().for_each(ProgressBar::finish_and_clear);
@@ -76,6 +72,22 @@ impl Progress {
         match &self.bar {
             Some(bar) => bar.println(text),
             None => eprintln!("{text}"),
+        }
+    }
+}
+
+/// What a run learns from.
+fn described(about: About) -> String {
+    let long = |count: usize, fate: &str| match count {
+        0 => String::new(),
+        n => format!(", {n} longer than data.max_tokens {fate}"),
+    };
+    match about {
+        About::Pairs { pairs, left_out, vocabularies: [source, target] } => {
+            format!("{pairs} pairs{}; vocabularies {source} and {target}", long(left_out, "left out"))
+        }
+        About::Texts { texts, cut, vocabulary, labels } => {
+            format!("{texts} texts{}; vocabulary {vocabulary}; {labels} labels", long(cut, "cut"))
         }
     }
 }

@@ -40,7 +40,19 @@ pub enum DataError {
 
     /// A line of a table has more or fewer than two columns.
     #[error("{path}:{line}: expected 2 columns separated by a tab, found {columns}")]
-    Columns { path: PathBuf, line: usize, columns: usize },
+    Columns { path: PathBuf, line: usize, columns: usize, names: [&'static str; 2] },
+
+    /// A text has a label that the model has never seen.
+    #[error("{path}:{line}: no training text has the label {label:?}")]
+    UnknownLabel { path: PathBuf, line: usize, label: String, known: String },
+
+    /// Nothing can be told apart.
+    #[error("{path}: every text has the label {label:?}")]
+    OneLabel { path: PathBuf, label: String },
+
+    /// A model's file of labels has too few of them.
+    #[error("{path}: {labels} labels")]
+    DamagedLabels { path: PathBuf, labels: usize },
 
     /// A byte that no UTF-8 text has at that place. Lines and bytes are counted from 1.
     #[error("{path}:{line}: byte {byte} of the line is not UTF-8")]
@@ -88,11 +100,22 @@ impl DataError {
                 "remove the line here and the line of that number in the other file, or fill it in"
             }
             DataError::EmptyColumn { .. } => "remove the line, or fill in the column",
-            DataError::Columns { columns: 1, .. } => {
-                "write source, one tab, target; spaces do not separate columns"
+            DataError::Columns { columns: 1, names: [first, second], .. } => {
+                return Some(format!("write {first}, one tab, {second}; spaces do not separate columns"));
             }
-            DataError::Columns { .. } => {
-                "write source, one tab, target, and nothing after it; `cut -f 1,2` keeps two columns"
+            DataError::Columns { names: [first, second], .. } => {
+                return Some(format!(
+                    "write {first}, one tab, {second}, and nothing after it; `cut -f 1,2` keeps two columns"
+                ));
+            }
+            DataError::UnknownLabel { known, .. } => {
+                return Some(format!("one of {known}; a line has the label first, then a tab and the text"));
+            }
+            DataError::OneLabel { .. } => {
+                "two labels or more are needed; a line has the label first, then a tab and the text"
+            }
+            DataError::DamagedLabels { .. } => {
+                "a model has two labels or more; copy the file again from the model it belongs to"
             }
             DataError::InvalidUtf8 { utf16: true, .. } => {
                 "the file looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
@@ -131,7 +154,9 @@ mod tests {
 
     #[test]
     fn a_hint_fits_its_case() {
-        let columns = |columns| DataError::Columns { path: "t".into(), line: 1, columns }.hint().unwrap();
+        let names = ["source", "target"];
+        let columns =
+            |columns| DataError::Columns { path: "t".into(), line: 1, columns, names }.hint().unwrap();
         assert!(columns(1).contains("spaces do not"));
         assert!(columns(3).contains("cut -f 1,2"));
     }

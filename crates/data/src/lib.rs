@@ -15,6 +15,9 @@
 //!    the same length, as many as a budget of tokens allows, shuffles what may be shuffled, and remembers the
 //!    [`Position`].
 //!
+//! Where a text has a label instead of a translation, [`LabelledTexts`] are read in place of pairs, [`Labels`] are the
+//! vocabulary of the other side, and a long text is [`Cut`].
+//!
 //! Padding, masks and packing are for those who know tensors. After the model has answered, [`Tokenizer::decode`] turns ids
 //! into text, and where [`in_order`] made the batches, the numbers of the examples put the answers back in order.
 //!
@@ -53,17 +56,21 @@
 //! what to do.
 
 mod batches;
+mod cut;
 pub mod demo;
 mod error;
 mod files;
+mod labels;
 mod lines;
 mod pairs;
 pub mod random;
 mod tokenizer;
 
 pub use batches::{Batches, Position, Stop, in_order};
+pub use cut::{Cut, Keep};
 pub use error::DataError;
 pub use files::{WholeFile, write_whole};
+pub use labels::{LabelledTexts, Labels};
 pub use lines::Lines;
 pub use pairs::{Empty, Pair, read_parallel, read_tsv};
 pub use tokenizer::{END, PAD, SPECIAL, START, Tokenizer, TokenizerConfig, TokenizerKind, UNK};

@@ -57,29 +57,38 @@ pub fn read_parallel(
 
 /// Reads one file that has a source, a tab and a target on each line.
 pub fn read_tsv(path: impl AsRef<Path>, empty: Empty) -> Result<Vec<Pair>, DataError> {
-    let path = path.as_ref();
-    let mut pairs = Vec::new();
+    let lines = read_columns(path.as_ref(), ["source", "target"], empty)?;
+    Ok(lines.into_iter().map(|[source, target]| Pair { source, target }).collect())
+}
+
+/// Reads the two columns of a file, which errors call by these names.
+pub(crate) fn read_columns(
+    path: &Path,
+    names: [&'static str; 2],
+    empty: Empty,
+) -> Result<Vec<[String; 2]>, DataError> {
+    let mut lines = Vec::new();
     for (index, text) in Lines::open(path)?.enumerate() {
-        let pair = columns(path, index + 1, &text?)?;
-        for (column, text) in [(1, &pair.source), (2, &pair.target)] {
+        let line = columns(path, index + 1, &text?, names)?;
+        for (column, text) in (1..).zip(&line) {
             if empty == Empty::Refuse && is_empty(text) {
                 return Err(DataError::EmptyColumn { path: path.into(), line: index + 1, column });
             }
         }
-        pairs.push(pair);
+        lines.push(line);
     }
-    if pairs.is_empty() {
+    if lines.is_empty() {
         return Err(DataError::Empty { path: path.into() });
     }
-    Ok(pairs)
+    Ok(lines)
 }
 
-fn columns(path: &Path, line: usize, text: &str) -> Result<Pair, DataError> {
+fn columns(path: &Path, line: usize, text: &str, names: [&'static str; 2]) -> Result<[String; 2], DataError> {
     match text.split('\t').collect::<Vec<_>>()[..] {
-        [source, target] => Ok(Pair { source: source.to_owned(), target: target.to_owned() }),
+        [first, second] => Ok([first.to_owned(), second.to_owned()]),
         // A line without anything on it is called what it is, rather than a line with one column.
         [only] if is_empty(only) => Err(DataError::EmptyLine { path: path.into(), line }),
-        ref columns => Err(DataError::Columns { path: path.into(), line, columns: columns.len() }),
+        ref columns => Err(DataError::Columns { path: path.into(), line, columns: columns.len(), names }),
     }
 }
 

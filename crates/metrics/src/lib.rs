@@ -3,6 +3,7 @@
 //! - [`bleu`] compares translations with reference translations by the words and phrases they share. It is the figure that
 //!   papers report, computed as sacreBLEU does by default.
 //! - [`exact_match`] counts the predictions that are right to the letter.
+//! - [`macro_f1`] says how well labels are found, each as important as the others.
 //!
 //! ```
 //! use couplet_metrics::{bleu, exact_match};
@@ -20,7 +21,9 @@
 
 mod accuracy;
 mod bleu;
+mod f1;
 mod tokenize;
 
 pub use accuracy::{Accuracy, exact_match};
 pub use bleu::{Bleu, MAX_ORDER, bleu, bleu_of_many};
+pub use f1::macro_f1;

@@ -8,6 +8,9 @@
 //!    in, logits or features out.
 //! 5. [`Seq2Seq`] joins them; [`Seq2Seq::loss`] is the whole forward pass.
 //!
+//! A [`Classifier`] has the same encoders, and a label where the others have a decoder; [`Classifier::loss`] is its forward
+//! pass.
+//!
 //! A [`Pass`] says whether it learns: then weights are on a tape and numbers are dropped.
 //!
 //! ```
@@ -30,6 +33,7 @@ mod activation;
 pub mod attention;
 pub mod bridge;
 mod cell;
+mod classifier;
 mod config;
 pub mod context;
 pub mod decoder;
@@ -45,12 +49,14 @@ pub mod weights;
 pub use activation::ActivationKind;
 pub use attention::{AttentionKind, ScoreKind};
 pub use cell::{Cell, CellKind, ReaderKind};
+pub use classifier::Classifier;
 pub use config::{
-    AttentionConfig, BridgeKind, ConfigError, ContextConfig, ContextKind, DecoderConfig, EncoderConfig,
-    InputKind, ModelConfig, QueryKind, Reach, ReadoutKind, Sizes, StateShape, Tied,
+    AttentionConfig, BridgeKind, ClassifierConfig, ConfigError, ContextConfig, ContextKind, DecoderConfig,
+    EncoderConfig, FeatureConfig, FeatureKind, InputKind, LabellerConfig, ModelConfig, OutputKind, QueryKind,
+    Reach, ReadoutKind, Sizes, StateShape, Tied,
 };
 pub use decoder::{Decoder, DecoderState, Sequence, Stepped};
 pub use encoder::{Encoded, Encoder};
 pub use pass::{Pass, Training};
 pub use seq2seq::{Loss, Seq2Seq};
-pub use tokens::{Batch, Packed};
+pub use tokens::{Batch, LabelledBatch, Packed};

@@ -24,9 +24,9 @@ pub struct Seq2Seq {
 /// The loss of a batch.
 #[derive(Clone, Debug)]
 pub struct Loss {
-    /// The mean over all target tokens.
+    /// The mean over all targets: tokens or labels.
     pub mean: Var,
-    /// That of each target row.
+    /// That of each row of targets.
     pub of_rows: Tensor,
 }
 

@@ -61,6 +61,25 @@ impl Batch {
     }
 }
 
+/// Texts of a training batch, and what they are.
+#[derive(Clone, Debug)]
+pub struct LabelledBatch {
+    /// What the encoder reads.
+    pub texts: Packed,
+    /// The label of the text at each place.
+    pub labels: Vec<u32>,
+}
+
+impl LabelledBatch {
+    /// Packs texts with their labels; each has a number that stays the same in every batch.
+    pub fn new(texts: &[&[u32]], labels: &[u32], examples: &[u32]) -> LabelledBatch {
+        assert_eq!(texts.len(), labels.len(), "a label for each text");
+        let texts = Packed::new(texts, examples);
+        let labels = texts.rows.order().iter().map(|&text| labels[text as usize]).collect();
+        LabelledBatch { texts, labels }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,5 +93,12 @@ mod tests {
         assert_eq!(batch.input.tokens, [2, 2, 21, 20, 22]);
         assert_eq!(batch.output, [21, 20, 22, 3, 3]);
         assert_eq!(&batch.source_of[..], [1, 0]);
+    }
+
+    /// The longer text comes first, and its label with it.
+    #[test]
+    fn labels_are_packed_in_the_order_of_their_texts() {
+        let batch = LabelledBatch::new(&[&[10], &[11, 12]], &[0, 1], &[0, 1]);
+        assert_eq!((batch.texts.tokens, batch.labels), (vec![11, 10, 12], vec![1, 0]));
     }
 }

@@ -1,11 +1,13 @@
 //! A model folder: everything that a model needs, in files.
 
 use crate::config::SearchConfig;
+use crate::task::Task;
 use couplet_data::{DataError, Tokenizer};
 use couplet_nn::weights::{self, WeightsError};
 use couplet_nn::{ConfigError, ModelConfig, Seq2Seq};
 use couplet_tensor::{Device, Params};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -44,6 +46,11 @@ impl Folder {
         self.0.join("tokenizer.target.json")
     }
 
+    /// The labels of a classifier, one a line.
+    pub fn labels(&self) -> PathBuf {
+        self.0.join("labels.txt")
+    }
+
     /// One event of the training a line.
     pub fn log(&self) -> PathBuf {
         self.0.join("train.jsonl")
@@ -52,6 +59,39 @@ impl Folder {
     /// The last weights of a training that goes on or was stopped.
     pub fn last_checkpoint(&self) -> PathBuf {
         self.0.join("checkpoints").join("last.safetensors")
+    }
+
+    /// What its model is for.
+    pub fn task(&self) -> Result<Task, FolderError> {
+        #[derive(Deserialize)]
+        struct OfTask {
+            task: Task,
+        }
+        self.read_config().map(|OfTask { task }| task)
+    }
+
+    /// Refuses a model that is for something else.
+    pub(crate) fn expect_task(&self, wanted: Task) -> Result<(), FolderError> {
+        match self.task()? {
+            task if task == wanted => Ok(()),
+            task => Err(FolderError::Task { path: self.0.clone(), task, wanted }),
+        }
+    }
+
+    /// What is asked for of its config.
+    pub(crate) fn read_config<C: DeserializeOwned>(&self) -> Result<C, FolderError> {
+        let path = self.config();
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| FolderError::Io { path: path.clone(), source })?;
+        toml::from_str(&text)
+            .map_err(|error| FolderError::Config { path, message: error.message().to_owned() })
+    }
+
+    /// Gives a model its weights.
+    pub(crate) fn read_weights(&self, params: &mut Params) -> Result<(), FolderError> {
+        let path = self.weights();
+        let bytes = std::fs::read(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+        weights::read(params, &bytes).map_err(|source| FolderError::Weights { path, source })
     }
 }
 
@@ -100,6 +140,16 @@ pub enum FolderError {
         /// What is wrong, and where.
         message: String,
     },
+    /// A model for something else.
+    #[error("{}: the model's task is {task}, not {wanted}", path.display())]
+    Task {
+        /// The folder.
+        path: PathBuf,
+        /// What its model is for.
+        task: Task,
+        /// What it was asked to do.
+        wanted: Task,
+    },
     /// A config that makes no model.
     #[error("{}: {source}", path.display())]
     Model {
@@ -108,7 +158,7 @@ pub enum FolderError {
         /// What is wrong.
         source: ConfigError,
     },
-    /// A tokenizer that cannot be read.
+    /// A tokenizer or labels that cannot be read.
     #[error(transparent)]
     Tokenizer(#[from] DataError),
     /// Weights of another model, or no weights.
@@ -129,6 +179,9 @@ impl FolderError {
                 "a model folder is what `couplet train` writes; check the path".to_owned()
             }
             FolderError::Config { .. } => "use the config.toml that `couplet train` wrote".to_owned(),
+            FolderError::Task { task, .. } => {
+                format!("`couplet {task}` and `couplet predict` run this model")
+            }
             FolderError::Model { source, .. } => source.hint(),
             FolderError::Tokenizer(error) => return error.hint(),
             FolderError::Weights { source: WeightsError::Damaged(_), .. } => {
@@ -145,21 +198,15 @@ impl FolderError {
 impl Loaded {
     /// Reads a model folder.
     pub fn open(folder: &Folder, device: &Device) -> Result<Loaded, FolderError> {
-        let path = folder.config();
-        let text = std::fs::read_to_string(&path)
-            .map_err(|source| FolderError::Io { path: path.clone(), source })?;
-        let FolderConfig { model: config, search } = toml::from_str(&text).map_err(|error| {
-            FolderError::Config { path: path.clone(), message: error.message().to_owned() }
-        })?;
+        folder.expect_task(Task::Translate)?;
+        let FolderConfig { model: config, search } = folder.read_config()?;
         let source = Tokenizer::load(folder.source_tokenizer())?;
         let target = Tokenizer::load(folder.target_tokenizer())?;
         let mut params = Params::new(device, 0);
         let (sources, targets) = (source.vocabulary_size(), target.vocabulary_size());
         let model = Seq2Seq::new(&mut params, &config, sources, targets)
-            .map_err(|source| FolderError::Model { path, source })?;
-        let path = folder.weights();
-        let bytes = std::fs::read(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
-        weights::read(&mut params, &bytes).map_err(|source| FolderError::Weights { path, source })?;
+            .map_err(|source| FolderError::Model { path: folder.config(), source })?;
+        folder.read_weights(&mut params)?;
         Ok(Loaded { source, target, model, params, config, search })
     }
 }

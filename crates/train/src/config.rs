@@ -1,13 +1,25 @@
 //! A whole run, as a user writes it: one TOML file.
 
+use crate::classify::ClassifyConfig;
+use crate::lessons::RunConfig;
 use couplet_data::TokenizerConfig;
 use couplet_nn::{ConfigError, ModelConfig, Tied};
-use couplet_search::SearchConfig;
+use couplet_search::{SearchConfig, Task};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// A config file.
+/// A config file of any task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyConfig {
+    /// Text to text.
+    Translate(Box<Config>),
+    /// Text to a label.
+    Classify(Box<ClassifyConfig>),
+}
+
+/// A config file with `task = "translate"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -24,14 +36,6 @@ pub struct Config {
     /// `[search]`
     #[serde(default)]
     pub search: SearchConfig,
-}
-
-/// What a model is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Task {
-    /// Text to text.
-    Translate,
 }
 
 /// The table `[data]`.
@@ -102,8 +106,10 @@ pub struct TrainConfig {
     pub warmup: u64,
     /// The largest norm of all gradients together.
     pub clip: f32,
-    /// The share of a target that is spread over all tokens.
-    pub label_smoothing: f32,
+    /// The share of a target that is spread over all that it could be: tokens or labels. Where nothing is said, each task has
+    /// its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_smoothing: Option<f32>,
     /// Updates between validations.
     pub validate_every: u64,
     /// Stop after so many validations without a better loss; 0 for never.
@@ -134,7 +140,7 @@ impl Default for TrainConfig {
             schedule: Schedule::default(),
             warmup: 0,
             clip: 1.0,
-            label_smoothing: 0.1,
+            label_smoothing: None,
             validate_every: 200,
             patience: 5,
             seed: 1,
@@ -152,6 +158,24 @@ impl TrainConfig {
             Schedule::Constant => self.rate,
             Schedule::InverseSqrt => self.rate * (self.warmup.max(1) as f32 / update as f32).sqrt(),
         }
+    }
+
+    pub(crate) fn check(&self, name: &str) -> Result<(), ConfigFileError> {
+        let wrong = |message: String, hint: &str| Err(ConfigFileError::refused(name, message, hint));
+        let TrainConfig { rate, clip, label_smoothing, validate_every, .. } = *self;
+        if !(rate > 0.0 && rate.is_finite()) {
+            return wrong(format!("train.rate = {rate}"), "a number above 0");
+        }
+        if clip <= 0.0 || clip.is_nan() {
+            return wrong(format!("train.clip = {clip}"), "a number above 0");
+        }
+        if let Some(share) = label_smoothing.filter(|share| !(0.0..1.0).contains(share)) {
+            return wrong(format!("train.label_smoothing = {share}"), "a share from 0 to below 1");
+        }
+        if validate_every == 0 {
+            return wrong("train.validate_every = 0".to_owned(), "at least 1");
+        }
+        Ok(())
     }
 }
 
@@ -198,6 +222,15 @@ impl ConfigFileError {
         }
     }
 
+    /// Values that make no run.
+    pub(crate) fn refused(name: &str, message: impl Into<String>, hint: &str) -> Self {
+        ConfigFileError::Wrong {
+            place: name.to_owned(),
+            message: message.into(),
+            hint: Some(hint.to_owned()),
+        }
+    }
+
     /// serde says "unknown field `a`, expected one of `b`, `c`": what is wrong, and what is possible.
     fn wrong(place: String, said: &str) -> Self {
         let said = said.trim().replace('`', "\"");
@@ -209,83 +242,128 @@ impl ConfigFileError {
     }
 }
 
-impl Config {
+impl AnyConfig {
     /// Reads a config file, with `key=value` overrides of any of its keys.
-    pub fn read(path: &Path, overrides: &[String]) -> Result<Config, ConfigFileError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigFileError::Io { path: path.to_owned(), source })?;
-        Config::parse(&text, &path.display().to_string(), overrides)
+    pub fn read(path: &Path, overrides: &[String]) -> Result<AnyConfig, ConfigFileError> {
+        AnyConfig::parse(&text_of(path)?, &path.display().to_string(), overrides)
     }
 
-    /// As [`Config::read`], with the files of the data, which a config names from its own folder, as they are seen from here.
+    /// As [`AnyConfig::read`], with the files of the data, which a config names from its own folder, as they are seen from here.
+    pub fn read_located(path: &Path, overrides: &[String]) -> Result<AnyConfig, ConfigFileError> {
+        let folder = folder_of(path);
+        Ok(match AnyConfig::read(path, overrides)? {
+            AnyConfig::Translate(config) => AnyConfig::Translate(config.relative_to(folder).into()),
+            AnyConfig::Classify(config) => AnyConfig::Classify(config.relative_to(folder).into()),
+        })
+    }
+
+    /// The same as [`AnyConfig::read`] from a text; `name` is what errors call it.
+    pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<AnyConfig, ConfigFileError> {
+        #[derive(Deserialize)]
+        struct OfTask {
+            task: Task,
+        }
+        let OfTask { task } = parse(text, name, overrides)?;
+        Ok(match task {
+            Task::Translate => AnyConfig::Translate(Config::parse(text, name, overrides)?.into()),
+            Task::Classify => AnyConfig::Classify(ClassifyConfig::parse(text, name, overrides)?.into()),
+        })
+    }
+}
+
+fn text_of(path: &Path) -> Result<String, ConfigFileError> {
+    std::fs::read_to_string(path).map_err(|source| ConfigFileError::Io { path: path.to_owned(), source })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+/// Refuses a config for something else.
+pub(crate) fn expect_task(task: Task, wanted: Task, name: &str) -> Result<(), ConfigFileError> {
+    if task == wanted {
+        return Ok(());
+    }
+    Err(ConfigFileError::refused(
+        name,
+        format!("task = \"{task}\""),
+        &format!("a config with task = \"{wanted}\""),
+    ))
+}
+
+/// Reads a config from a text, with `key=value` overrides of any of its keys; `name` is what errors call it.
+pub(crate) fn parse<C: DeserializeOwned>(
+    text: &str,
+    name: &str,
+    overrides: &[String],
+) -> Result<C, ConfigFileError> {
+    let at = |error: toml::de::Error| {
+        let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+        let place = line.map_or(name.to_owned(), |line| format!("{name}:{line}"));
+        ConfigFileError::wrong(place, error.message())
+    };
+    if overrides.is_empty() {
+        return toml::from_str(text).map_err(at);
+    }
+    let mut table: toml::Table = toml::from_str(text).map_err(at)?;
+    for each in overrides {
+        set(&mut table, each)?;
+    }
+    // Where the file alone is wrong, its own line is the better place to name.
+    C::deserialize(table).map_err(|error| match toml::from_str::<C>(text) {
+        Err(in_file) => at(in_file),
+        Ok(_) => ConfigFileError::wrong(format!("--set {}", overrides.join(" --set ")), error.message()),
+    })
+}
+
+impl Config {
+    /// As [`AnyConfig::read_located`], of a file that must be for translation.
     pub fn read_located(path: &Path, overrides: &[String]) -> Result<Config, ConfigFileError> {
-        let mut config = Config::read(path, overrides)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        config.data.train = config.data.train.relative_to(folder);
-        config.data.valid = config.data.valid.relative_to(folder);
-        Ok(config)
+        let config = Config::parse(&text_of(path)?, &path.display().to_string(), overrides)?;
+        Ok(config.relative_to(folder_of(path)))
     }
 
-    /// The same as [`Config::read`] from a text; `name` is what errors call it.
+    /// Reads a config from a text, with `key=value` overrides of any of its keys; `name` is what errors call it.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config, ConfigFileError> {
-        let at = |error: toml::de::Error| {
-            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
-            let place = line.map_or(name.to_owned(), |line| format!("{name}:{line}"));
-            ConfigFileError::wrong(place, error.message())
-        };
-        let mut config: Config = if overrides.is_empty() {
-            toml::from_str(text).map_err(at)?
-        } else {
-            let mut table: toml::Table = toml::from_str(text).map_err(at)?;
-            for each in overrides {
-                set(&mut table, each)?;
-            }
-            // Where the file alone is wrong, its own line is the better place to name.
-            Config::deserialize(table).map_err(|error| match toml::from_str::<Config>(text) {
-                Err(in_file) => at(in_file),
-                Ok(_) => {
-                    ConfigFileError::wrong(format!("--set {}", overrides.join(" --set ")), error.message())
-                }
-            })?
-        };
+        let mut config: Config = parse(text, name, overrides)?;
+        expect_task(config.task, Task::Translate, name)?;
         config.model.check().map_err(|source| ConfigFileError::Model { place: name.to_owned(), source })?;
         config.check(name)?;
+        config.train.check(name)?;
         config.search.beam = config.search.beam.max(1);
         Ok(config)
     }
 
+    /// With the files of the data as they are seen from a folder.
+    fn relative_to(mut self, folder: &Path) -> Config {
+        self.data.train = self.data.train.relative_to(folder);
+        self.data.valid = self.data.valid.relative_to(folder);
+        self
+    }
+
     fn check(&self, name: &str) -> Result<(), ConfigFileError> {
-        let wrong = |message: String, hint: &str| {
-            Err(ConfigFileError::Wrong { place: name.to_owned(), message, hint: Some(hint.to_owned()) })
-        };
+        let wrong = |message: &str, hint: &str| Err(ConfigFileError::refused(name, message, hint));
         let DataConfig { joint_vocabulary, source, target, .. } = &self.data;
         if *joint_vocabulary && target != source && *target != TokenizerConfig::default() {
-            let message = "data.joint_vocabulary with a [data.target] unlike [data.source]".to_owned();
+            let message = "data.joint_vocabulary with a [data.target] unlike [data.source]";
             return wrong(message, "one vocabulary is made as [data.source] says; leave [data.target] out");
         }
         if self.model.decoder.tied == Tied::All && !joint_vocabulary {
-            let message = "model.decoder.tied = \"all\" without data.joint_vocabulary".to_owned();
+            let message = "model.decoder.tied = \"all\" without data.joint_vocabulary";
             return wrong(message, "set data.joint_vocabulary = true, or use tied = \"output\"");
-        }
-        let TrainConfig { rate, clip, label_smoothing, validate_every, .. } = self.train;
-        if !(rate > 0.0 && rate.is_finite()) {
-            return wrong(format!("train.rate = {rate}"), "a number above 0");
-        }
-        if clip <= 0.0 || clip.is_nan() {
-            return wrong(format!("train.clip = {clip}"), "a number above 0");
-        }
-        if !(0.0..1.0).contains(&label_smoothing) {
-            return wrong(format!("train.label_smoothing = {label_smoothing}"), "a share from 0 to below 1");
-        }
-        if validate_every == 0 {
-            return wrong("train.validate_every = 0".to_owned(), "at least 1");
         }
         Ok(())
     }
 
-    /// As TOML.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a config is a table of plain values")
+    /// The share of a token that is spread over all tokens.
+    pub fn label_smoothing(&self) -> f32 {
+        self.train.label_smoothing.unwrap_or(0.1)
+    }
+}
+
+impl RunConfig for Config {
+    fn train(&self) -> &TrainConfig {
+        &self.train
     }
 }
 
@@ -357,6 +435,16 @@ mod tests {
         let (message, _) = error(SMALL, &["model.encoder.layers=two"]);
         assert_eq!(message, "--set model.encoder.layers=two: invalid type: string \"two\"");
         assert_eq!(error(SMALL, &["rate"]).0, "--set rate: no = in it");
+    }
+
+    #[test]
+    fn the_task_decides_which_keys_there_are() {
+        let classify = SMALL.replace("translate", "classify");
+        assert!(matches!(AnyConfig::parse(SMALL, "c.toml", &[]), Ok(AnyConfig::Translate(_))));
+        assert!(matches!(AnyConfig::parse(&classify, "c.toml", &[]), Ok(AnyConfig::Classify(_))));
+        let said = |text: &str| AnyConfig::parse(text, "c.toml", &[]).unwrap_err().to_string();
+        assert_eq!(said(&format!("{classify}[search]\nbeam = 2\n")), "c.toml:5: unknown field \"search\"");
+        assert_eq!(said(&SMALL.replace("translate", "paint")), "c.toml:1: unknown variant \"paint\"");
     }
 
     #[test]

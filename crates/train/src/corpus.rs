@@ -1,8 +1,15 @@
 //! From text files to ids.
 
-use crate::config::{DataConfig, Files};
+use crate::config::{Config, DataConfig, Files};
+use crate::event::{About, Figure};
+use crate::lessons::{BatchLoss, Lessons, Validated};
+use crate::trainer::TrainError;
+use crate::validate::mean_loss;
 use couplet_data::{DataError, END, Empty, Pair, START, Tokenizer, read_parallel, read_tsv};
-use couplet_nn::Batch;
+use couplet_nn::{Batch, Pass, Seq2Seq};
+use couplet_search::Folder;
+use couplet_tensor::Params;
+use std::path::PathBuf;
 
 /// Pairs as ids, without special tokens.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +54,53 @@ impl Corpus {
         let (train, left_out) = all.up_to(config.max_tokens);
         let valid = Examples::new(valid, &source, &target);
         Ok(Corpus { source, target, train, valid, left_out })
+    }
+}
+
+impl Lessons for Corpus {
+    type Config = Config;
+    type Model = Seq2Seq;
+
+    fn read(config: &Config) -> Result<Corpus, DataError> {
+        Corpus::read(&config.data)
+    }
+
+    fn model(&self, params: &mut Params, config: &Config) -> Result<Seq2Seq, TrainError> {
+        if self.train.is_empty() {
+            return Err(TrainError::NothingToLearn { max_tokens: config.data.max_tokens });
+        }
+        let (sources, targets) = (self.source.vocabulary_size(), self.target.vocabulary_size());
+        Ok(Seq2Seq::new(params, &config.model, sources, targets)?)
+    }
+
+    fn about(&self) -> About {
+        About::Pairs {
+            pairs: self.train.len(),
+            left_out: self.left_out,
+            vocabularies: [self.source.vocabulary_size(), self.target.vocabulary_size()],
+        }
+    }
+
+    fn files(&self, folder: &Folder) -> Vec<(PathBuf, String)> {
+        vec![
+            (folder.source_tokenizer(), self.source.to_json()),
+            (folder.target_tokenizer(), self.target.to_json()),
+        ]
+    }
+
+    fn lengths(&self) -> Vec<(usize, usize)> {
+        self.train.lengths()
+    }
+
+    fn loss(&self, model: &Seq2Seq, pass: &Pass, examples: &[u32], config: &Config) -> BatchLoss {
+        let batch = self.train.batch(examples);
+        let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
+        BatchLoss { mean, targets: batch.targets(), tokens: batch.tokens() }
+    }
+
+    fn validate(&self, model: &Seq2Seq, params: &Params, batch_tokens: usize) -> Validated {
+        let loss = mean_loss(model, params, &self.valid, batch_tokens);
+        Validated { loss, figure: Figure::Perplexity(loss.exp()) }
     }
 }
 

@@ -8,12 +8,9 @@ use serde::Serialize;
 pub enum Event {
     /// The data is read and the model is made.
     Start {
-        /// Pairs to learn from.
-        pairs: usize,
-        /// Pairs that were left out because they are too long.
-        left_out: usize,
-        /// Tokens in both dictionaries.
-        vocabularies: [usize; 2],
+        /// What there is to learn from.
+        #[serde(flatten)]
+        about: About,
         /// Numbers in the model.
         parameters: usize,
         /// Updates that are planned.
@@ -25,7 +22,7 @@ pub enum Event {
         update: u64,
         /// How far through the data, in epochs.
         epoch: f64,
-        /// The mean loss of a target token since the last of these events.
+        /// The mean loss of a target since the last of these events.
         loss: f64,
         /// Adam's rate.
         rate: f32,
@@ -40,10 +37,11 @@ pub enum Event {
     Validation {
         /// After how many updates.
         update: u64,
-        /// The mean loss of a target token, without smoothing.
+        /// The mean loss of a target, without smoothing.
         loss: f64,
-        /// `e^loss`
-        perplexity: f64,
+        /// The figure that says more to a reader.
+        #[serde(flatten)]
+        figure: Figure,
         /// Whether it is the best so far, and was saved.
         best: bool,
         /// Seconds since the start.
@@ -60,6 +58,42 @@ pub enum Event {
         /// Seconds since the start.
         seconds: f64,
     },
+}
+
+/// What there is to learn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum About {
+    /// Sources and targets.
+    Pairs {
+        /// How many.
+        pairs: usize,
+        /// Pairs that were left out because they are too long.
+        left_out: usize,
+        /// Tokens in both dictionaries.
+        vocabularies: [usize; 2],
+    },
+    /// Texts with labels.
+    Texts {
+        /// How many.
+        texts: usize,
+        /// How many of them were cut because they are too long.
+        cut: usize,
+        /// Tokens in the dictionary.
+        vocabulary: usize,
+        /// What a text can be.
+        labels: usize,
+    },
+}
+
+/// How well a model does, in the words of its task.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// `e^loss`
+    Perplexity(f64),
+    /// The share of labels that are right, from 0 to 100.
+    Accuracy(f64),
 }
 
 /// Why a run ended.

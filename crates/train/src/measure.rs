@@ -1,5 +1,6 @@
 //! How fast a run goes, and where its time goes.
 
+use crate::lessons::Lessons;
 use crate::trainer::{TrainError, Trainer};
 use couplet_data::Position;
 use couplet_tensor::profile::{self, Share};
@@ -55,7 +56,7 @@ impl Measured {
 
 /// Trains on the first `updates` batches of a run to find its speed, and then on the first quarter of them once more to find the
 /// shares of the operations. Some updates are made before the clock starts.
-pub fn measure(trainer: &mut Trainer, updates: usize) -> Result<Measured, TrainError> {
+pub fn measure<L: Lessons>(trainer: &mut Trainer<L>, updates: usize) -> Result<Measured, TrainError> {
     let batches: Vec<Vec<u32>> =
         trainer.batches().starting_at(Position::default()).take(updates).map(|stop| stop.examples).collect();
     stretch(trainer, batches.iter().cycle().take(WARM_UP))?;
@@ -67,8 +68,8 @@ pub fn measure(trainer: &mut Trainer, updates: usize) -> Result<Measured, TrainE
     Ok(Measured { speed, profiled: profiled?, shares })
 }
 
-fn stretch<'a>(
-    trainer: &mut Trainer,
+fn stretch<'a, L: Lessons>(
+    trainer: &mut Trainer<L>,
     batches: impl Iterator<Item = &'a Vec<u32>>,
 ) -> Result<Stretch, TrainError> {
     let start = Instant::now();

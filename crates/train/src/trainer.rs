@@ -1,12 +1,10 @@
 //! The training loop.
 
-use crate::config::Config;
-use crate::corpus::Corpus;
 use crate::event::{Event, Reason};
-use crate::validate::mean_loss;
+use crate::lessons::{BatchLoss, Lessons, RunConfig, Validated};
 use couplet_data::{Batches, DataError, Position, write_whole};
 use couplet_nn::weights::{self, WeightsError};
-use couplet_nn::{ConfigError, Pass, Seq2Seq, Training};
+use couplet_nn::{ConfigError, Pass, Training};
 use couplet_search::Folder;
 use couplet_tensor::optimiser::Adam;
 use couplet_tensor::{Device, Params, Tape, Tensor};
@@ -81,10 +79,10 @@ impl TrainError {
 
 /// A run: its settings, its data, its model, and where the model goes.
 #[derive(Debug)]
-pub struct Trainer {
-    config: Config,
-    corpus: Corpus,
-    model: Seq2Seq,
+pub struct Trainer<L: Lessons> {
+    config: L::Config,
+    lessons: L,
+    model: L::Model,
     params: Params,
     adam: Adam,
     /// How many have been made.
@@ -96,11 +94,11 @@ pub struct Trainer {
 /// What one update did.
 #[derive(Debug)]
 pub struct Updated {
-    /// The mean loss of a target token, before the update.
+    /// The mean loss of a target, before the update.
     pub loss: f32,
     /// The norm of the gradients before clipping. On a GPU, reading it waits.
     pub norm: Option<Tensor>,
-    /// Target tokens in the batch.
+    /// Targets in the batch: tokens or labels.
     pub targets: usize,
     /// Tokens of both sides.
     pub tokens: usize,
@@ -108,11 +106,11 @@ pub struct Updated {
 
 /// A trained model.
 #[derive(Debug)]
-pub struct Trained {
-    /// The tokenizers, and the data it was trained on.
-    pub corpus: Corpus,
+pub struct Trained<L: Lessons> {
+    /// What it was trained on, with its tokenizers.
+    pub lessons: L,
     /// The model.
-    pub model: Seq2Seq,
+    pub model: L::Model,
     /// Its last weights.
     pub params: Params,
     /// The best loss on the validation set.
@@ -169,22 +167,18 @@ impl Recent {
     }
 }
 
-impl Trainer {
-    /// Makes the model for a corpus, and the folder it goes to.
+impl<L: Lessons> Trainer<L> {
+    /// Makes the model for its lessons, and the folder it goes to.
     pub fn new(
-        config: Config,
-        corpus: Corpus,
+        config: L::Config,
+        lessons: L,
         device: &Device,
         folder: Option<Folder>,
-    ) -> Result<Trainer, TrainError> {
-        if corpus.train.is_empty() {
-            return Err(TrainError::NothingToLearn { max_tokens: config.data.max_tokens });
-        }
-        let mut params = Params::new(device, config.train.seed);
-        let (sources, targets) = (corpus.source.vocabulary_size(), corpus.target.vocabulary_size());
-        let model = Seq2Seq::new(&mut params, &config.model, sources, targets)?;
-        let adam = Adam::clipped(config.train.clip);
-        let trainer = Trainer { config, corpus, model, params, adam, updates: 0, folder };
+    ) -> Result<Trainer<L>, TrainError> {
+        let mut params = Params::new(device, config.train().seed);
+        let model = lessons.model(&mut params, &config)?;
+        let adam = Adam::clipped(config.train().clip);
+        let trainer = Trainer { config, lessons, model, params, adam, updates: 0, folder };
         trainer.prepare_folder()?;
         Ok(trainer)
     }
@@ -197,25 +191,25 @@ impl Trainer {
         let checkpoint = folder.last_checkpoint();
         let checkpoints = checkpoint.parent().expect("a checkpoint lies in a folder");
         fs::create_dir_all(checkpoints).map_err(write_error(checkpoints))?;
-        let files = [
-            (folder.config(), self.config.to_toml()),
-            (folder.source_tokenizer(), self.corpus.source.to_json()),
-            (folder.target_tokenizer(), self.corpus.target.to_json()),
-        ];
-        files
-            .iter()
-            .try_for_each(|(path, text)| write_whole(path, text.as_bytes()).map_err(write_error(path)))
+        let config = (folder.config(), self.config.to_toml());
+        std::iter::once(config)
+            .chain(self.lessons.files(folder))
+            .try_for_each(|(path, text)| write_whole(&path, text.as_bytes()).map_err(write_error(&path)))
     }
 
     /// The batches that it learns from.
     pub fn batches(&self) -> Batches {
-        let train = &self.config.train;
-        Batches::new(&self.corpus.train.lengths(), train.batch_tokens, train.seed)
+        let train = self.config.train();
+        Batches::new(&self.lessons.lengths(), train.batch_tokens, train.seed)
     }
 
     /// Trains until the limits of the config, or until `stop` is set. `observer` sees every event.
-    pub fn run(mut self, observer: &mut dyn FnMut(&Event), stop: &AtomicBool) -> Result<Trained, TrainError> {
-        let train = self.config.train.clone();
+    pub fn run(
+        mut self,
+        observer: &mut dyn FnMut(&Event),
+        stop: &AtomicBool,
+    ) -> Result<Trained<L>, TrainError> {
+        let train = self.config.train().clone();
         let batches = self.batches();
         let per_epoch = batches.epoch(0).len() as u64;
         let updates = train.steps.unwrap_or(u64::MAX).min(train.epochs.saturating_mul(per_epoch));
@@ -235,9 +229,7 @@ impl Trainer {
             without_improvement: 0,
         };
         progress.say(&Event::Start {
-            pairs: self.corpus.train.len(),
-            left_out: self.corpus.left_out,
-            vocabularies: [self.corpus.source.vocabulary_size(), self.corpus.target.vocabulary_size()],
+            about: self.lessons.about(),
             parameters: self.params.count(),
             updates,
         })?;
@@ -282,17 +274,17 @@ impl Trainer {
         };
         progress.say(&end)?;
         let (best_loss, updates) = (progress.best_loss, self.updates);
-        Ok(Trained { corpus: self.corpus, model: self.model, params: self.params, best_loss, updates })
+        Ok(Trained { lessons: self.lessons, model: self.model, params: self.params, best_loss, updates })
     }
 
     /// One update: forward, backward, and new weights, for a batch of the training examples.
     pub fn update(&mut self, examples: &[u32]) -> Result<Updated, TrainError> {
-        let train = &self.config.train;
-        let batch = self.corpus.train.batch(examples);
+        let train = self.config.train();
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: train.seed, update: self.updates as u32 };
-        let loss =
-            self.model.loss(&Pass::training(&self.params, training), &batch, train.label_smoothing).mean;
+        let pass = Pass::training(&self.params, training);
+        let BatchLoss { mean: loss, targets, tokens } =
+            self.lessons.loss(&self.model, &pass, examples, &self.config);
         self.updates += 1;
         tape.backward(&loss, &mut self.params);
         let norm = self.adam.step(&mut self.params, train.rate_at(self.updates));
@@ -301,7 +293,7 @@ impl Trainer {
         if !loss.is_finite() {
             return Err(TrainError::Diverged { update: self.updates, loss });
         }
-        Ok(Updated { loss, norm, targets: batch.targets(), tokens: batch.tokens() })
+        Ok(Updated { loss, norm, targets, tokens })
     }
 
     fn report(
@@ -316,7 +308,7 @@ impl Trainer {
             update: self.updates,
             epoch: self.updates as f64 / per_epoch as f64,
             loss: loss / targets.max(1) as f64,
-            rate: self.config.train.rate_at(self.updates),
+            rate: self.config.train().rate_at(self.updates),
             norm: norm.map_or(0.0, |norm| norm.item()),
             tokens_per_second: tokens as f64 / seconds.max(1e-9),
             seconds: progress.seconds(),
@@ -326,7 +318,8 @@ impl Trainer {
 
     /// Checks the model, and saves it: as the best one if it is, and as the last one.
     fn validate(&self, progress: &mut Progress<'_>) -> Result<(), TrainError> {
-        let loss = mean_loss(&self.model, &self.params, &self.corpus.valid, self.config.train.batch_tokens);
+        let batch_tokens = self.config.train().batch_tokens;
+        let Validated { loss, figure } = self.lessons.validate(&self.model, &self.params, batch_tokens);
         let best = loss < progress.best_loss;
         if best {
             (progress.best_loss, progress.without_improvement) = (loss, 0);
@@ -341,7 +334,7 @@ impl Trainer {
                 .flatten()
                 .try_for_each(|path| write_whole(path, &bytes).map_err(write_error(path)))?;
         }
-        let (update, perplexity, seconds) = (self.updates, loss.exp(), progress.seconds());
-        progress.say(&Event::Validation { update, loss, perplexity, best, seconds })
+        let (update, seconds) = (self.updates, progress.seconds());
+        progress.say(&Event::Validation { update, loss, figure, best, seconds })
     }
 }

@@ -48,7 +48,7 @@ fn run(
     folder: Option<Folder>,
     observer: &mut dyn FnMut(&Event),
     stop: &AtomicBool,
-) -> Result<Trained, TrainError> {
+) -> Result<Trained<Corpus>, TrainError> {
     let corpus = Corpus::new(&config.data, &pairs(1, 800), &pairs(2, 50))?;
     Trainer::new(config, corpus, &Device::cpu_with(1, Isa::detect()), folder)?.run(observer, stop)
 }

@@ -2,7 +2,9 @@ use crate::device::DeviceArguments;
 use crate::failure::Outcome;
 use couplet_tensor::profile::Share;
 use couplet_tensor::{Device, Precision};
-use couplet_train::{Config, Corpus, Measured, Trainer, measure, peak_of_process};
+use couplet_train::{
+    AnyConfig, Corpus, LabelledCorpus, Lessons, Measured, Trainer, measure, peak_of_process,
+};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -35,10 +37,16 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let config = Config::read_located(&arguments.config, &arguments.set)?;
+    match AnyConfig::read_located(&arguments.config, &arguments.set)? {
+        AnyConfig::Translate(config) => bench::<Corpus>(arguments, *config),
+        AnyConfig::Classify(config) => bench::<LabelledCorpus>(arguments, *config),
+    }
+}
+
+fn bench<L: Lessons>(arguments: &Arguments, config: L::Config) -> Outcome {
     let device = arguments.device.open_and_name()?;
-    let corpus = Corpus::read(&config.data)?;
-    let mut trainer = Trainer::new(config, corpus, &device, None)?;
+    let lessons = L::read(&config)?;
+    let mut trainer = Trainer::new(config, lessons, &device, None)?;
     let measured = measure(&mut trainer, arguments.updates as usize)?;
     let report = Report {
         device: device.to_string(),

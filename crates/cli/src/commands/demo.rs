@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let translator = Translator {
         model: &trained.model,
         params: &trained.params,
-        source: &trained.corpus.source,
-        target: &trained.corpus.target,
+        source: &trained.lessons.source,
+        target: &trained.lessons.target,
         head: None,
     };
     let sources: Vec<&str> = data.test.iter().map(|pair| pair.source.as_str()).collect();

@@ -1,9 +1,12 @@
 use crate::failure::{Failure, Outcome};
-use couplet_nn::Seq2Seq;
-use couplet_search::{Folder, Loaded};
+use couplet_nn::{Classifier, Seq2Seq};
+use couplet_search::{Folder, Loaded, LoadedClassifier, Task};
 use couplet_tensor::{Device, Params};
-use couplet_train::Config;
+use couplet_train::{AnyConfig, ClassifyConfig, Config};
 use std::path::PathBuf;
+
+/// Labels of a classifier before its data is read.
+const LABELS: usize = 2;
 
 /// Show a model layer by layer: shapes and parameters.
 #[derive(clap::Args)]
@@ -25,17 +28,42 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 Some("a trained model cannot be changed; inspect its config file instead".to_owned()),
             ));
         }
-        print_table(&Loaded::open(&Folder::new(&arguments.model), &device)?.params);
+        print_table(&params_of(&Folder::new(&arguments.model), &device)?);
         return Ok(());
     }
-    let config = Config::read(&arguments.model, &arguments.set)?;
     let mut params = Params::new(&device, 0);
+    let note = match AnyConfig::read(&arguments.model, &arguments.set)? {
+        AnyConfig::Translate(config) => add_translator(&mut params, &config)?,
+        AnyConfig::Classify(config) => add_classifier(&mut params, &config)?,
+    };
+    print_table(&params);
+    println!("\n{note}");
+    Ok(())
+}
+
+/// The parameters of a trained model.
+fn params_of(folder: &Folder, device: &Device) -> Result<Params, Failure> {
+    Ok(match folder.task()? {
+        Task::Translate => Loaded::open(folder, device)?.params,
+        Task::Classify => LoadedClassifier::open(folder, device)?.params,
+    })
+}
+
+/// Adds a config's model; returns what is taken for granted about its data.
+fn add_translator(params: &mut Params, config: &Config) -> Result<String, Failure> {
     let source = config.data.source.vocab_size;
     let target = if config.data.joint_vocabulary { source } else { config.data.target.vocab_size };
-    Seq2Seq::new(&mut params, &config.model, source, target)?;
-    print_table(&params);
-    println!("\nThe vocabularies are counted as large as the config allows: {source} and {target} tokens.");
-    Ok(())
+    Seq2Seq::new(params, &config.model, source, target)?;
+    Ok(format!("The vocabularies are counted as large as the config allows: {source} and {target} tokens."))
+}
+
+/// As [`add_translator`].
+fn add_classifier(params: &mut Params, config: &ClassifyConfig) -> Result<String, Failure> {
+    let vocabulary = config.data.source.vocab_size;
+    Classifier::new(params, &config.model, vocabulary, LABELS)?;
+    Ok(format!(
+        "The vocabulary is counted as large as the config allows: {vocabulary} tokens; and {LABELS} labels."
+    ))
 }
 
 /// One parameter of the table.

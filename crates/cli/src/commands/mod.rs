@@ -2,10 +2,13 @@
 
 pub(crate) mod attend;
 pub(crate) mod bench;
+pub(crate) mod classify;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod inspect;
+mod lines;
 pub(crate) mod new;
+pub(crate) mod predict;
 pub(crate) mod selftest;
 pub(crate) mod train;
 pub(crate) mod translate;

@@ -1,14 +1,15 @@
 use crate::failure::{Failure, Outcome};
 use clap::ValueEnum;
-use couplet_data::{Pair, demo, write_whole};
+use couplet_data::demo::{self, Opinion};
+use couplet_data::{Pair, write_whole};
 use std::fs;
 use std::path::PathBuf;
 
 /// Write a commented config and a few lines of data to start from.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example: couplet new my-model --task translate && couplet train my-model/config.toml"
-)]
+#[command(after_help = "\
+Example: couplet new my-model --task translate && couplet train my-model/config.toml
+Example: couplet new my-classifier --task classify")]
 pub(crate) struct Arguments {
     /// The folder to make.
     folder: PathBuf,
@@ -21,40 +22,68 @@ pub(crate) struct Arguments {
 enum Task {
     /// Text to text.
     Translate,
+    /// Text to a label.
+    Classify,
 }
 
-/// Pairs of each part: enough to see that it works, too few to learn much.
+/// Lines of each part: enough to see that it works, too few to learn much.
 const TRAIN: usize = 1000;
 const VALID: usize = 100;
 
+/// What a new folder holds.
+struct Start {
+    files: Vec<(&'static str, String)>,
+    /// What its data is.
+    data: &'static str,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let folder = &arguments.folder;
-    let config = match arguments.task {
-        Task::Translate => include_str!("translate.toml"),
-    };
     if folder.exists() {
         return Err(Failure::new(
             format!("{}: exists already", folder.display()),
             Some("choose another folder".to_owned()),
         ));
     }
+    let Start { files, data } = match arguments.task {
+        Task::Translate => translator(),
+        Task::Classify => classifier(),
+    };
     fs::create_dir_all(folder).map_err(|error| Failure::io(folder, &error))?;
+    for (name, text) in files {
+        let path = folder.join(name);
+        write_whole(&path, text.as_bytes()).map_err(|error| Failure::io(&path, &error))?;
+    }
+    println!("{}: a config and {data} to try it with", folder.display());
+    println!("next: couplet train {}", folder.join("config.toml").display());
+    Ok(())
+}
+
+fn translator() -> Start {
     let corpus = demo::corpus(1);
     let side = |pairs: &[Pair], most: usize, pick: fn(&Pair) -> &str| -> String {
         pairs.iter().take(most).map(|pair| format!("{}\n", pick(pair))).collect()
     };
-    let files = [
-        ("config.toml", config.to_owned()),
+    let files = vec![
+        ("config.toml", include_str!("translate.toml").to_owned()),
         ("train.en", side(&corpus.train, TRAIN, |pair| &pair.source)),
         ("train.zh", side(&corpus.train, TRAIN, |pair| &pair.target)),
         ("valid.en", side(&corpus.valid, VALID, |pair| &pair.source)),
         ("valid.zh", side(&corpus.valid, VALID, |pair| &pair.target)),
     ];
-    for (name, text) in files {
-        let path = folder.join(name);
-        write_whole(&path, text.as_bytes()).map_err(|error| Failure::io(&path, &error))?;
-    }
-    println!("{}: a config and a little English and Chinese to try it with", folder.display());
-    println!("next: couplet train {}", folder.join("config.toml").display());
-    Ok(())
+    Start { files, data: "a little English and Chinese" }
+}
+
+fn classifier() -> Start {
+    let opinions = demo::opinions(1, TRAIN + VALID);
+    let lines = |opinions: &[Opinion]| -> String {
+        opinions.iter().map(|Opinion { label, text }| format!("{label}\t{text}\n")).collect()
+    };
+    let (train, valid) = opinions.split_at(TRAIN);
+    let files = vec![
+        ("config.toml", include_str!("classify.toml").to_owned()),
+        ("train.tsv", lines(train)),
+        ("valid.tsv", lines(valid)),
+    ];
+    Start { files, data: "a few opinions" }
 }

@@ -2,7 +2,7 @@ use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use couplet_search::Folder;
-use couplet_train::{Config, Corpus, Trainer};
+use couplet_train::{AnyConfig, Corpus, LabelledCorpus, Lessons, Trainer};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,13 +26,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let config = Config::read_located(&arguments.config, &arguments.set)?;
-    let out = arguments.out.clone().unwrap_or_else(|| arguments.config.with_extension("model"));
+    match AnyConfig::read_located(&arguments.config, &arguments.set)? {
+        AnyConfig::Translate(config) => train::<Corpus>(arguments, *config),
+        AnyConfig::Classify(config) => train::<LabelledCorpus>(arguments, *config),
+    }
+}
 
+fn train<L: Lessons>(arguments: &Arguments, config: L::Config) -> Outcome {
+    let out = arguments.out.clone().unwrap_or_else(|| arguments.config.with_extension("model"));
     // Before the data is read, which may take long.
     let device = arguments.device.open_and_name()?;
-    let corpus = Corpus::read(&config.data)?;
-    let trainer = Trainer::new(config, corpus, &device, Some(Folder::new(&out)))?;
+    let lessons = L::read(&config)?;
+    let trainer = Trainer::new(config, lessons, &device, Some(Folder::new(&out)))?;
     let mut progress = Progress::new();
     trainer.run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;
     eprintln!("the model is in {}", out.display());

@@ -3,8 +3,19 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 9] =
-    ["demo", "new", "train", "translate", "evaluate", "attend", "inspect", "bench", "selftest"];
+const VERBS: [&str; 11] = [
+    "demo",
+    "new",
+    "train",
+    "predict",
+    "translate",
+    "classify",
+    "evaluate",
+    "attend",
+    "inspect",
+    "bench",
+    "selftest",
+];
 
 #[test]
 fn every_verb_has_help_with_an_example() {

@@ -3,8 +3,10 @@
 mod bad_data;
 mod bad_model;
 mod bench;
+mod classify;
 mod device;
 mod help;
+mod notes;
 mod path;
 mod readme;
 mod support;

@@ -47,7 +47,11 @@ impl ConfigError {
 }
 
 /// Refuses values that do not go together.
-fn refuse_if(wrong: bool, what: impl Into<String>, hint: impl Into<String>) -> Result<(), ConfigError> {
+pub(super) fn refuse_if(
+    wrong: bool,
+    what: impl Into<String>,
+    hint: impl Into<String>,
+) -> Result<(), ConfigError> {
     if wrong { Err(ConfigError::Together { what: what.into(), hint: hint.into() }) } else { Ok(()) }
 }
 
@@ -115,14 +119,14 @@ impl EncoderConfig {
     }
 }
 
-fn check_sizes(sizes: impl IntoIterator<Item = (&'static str, usize)>) -> Result<(), ConfigError> {
+pub(super) fn check_sizes(sizes: impl IntoIterator<Item = (&'static str, usize)>) -> Result<(), ConfigError> {
     match sizes.into_iter().find(|(_, size)| *size == 0) {
         Some((key, _)) => Err(ConfigError::Zero { key }),
         None => Ok(()),
     }
 }
 
-fn check_share(key: &'static str, value: f32) -> Result<(), ConfigError> {
+pub(super) fn check_share(key: &'static str, value: f32) -> Result<(), ConfigError> {
     if (0.0..1.0).contains(&value) { Ok(()) } else { Err(ConfigError::Dropout { key, value }) }
 }
 

@@ -1,8 +1,10 @@
 //! What a model is made of, as a user writes it.
 
 mod check;
+mod classifier;
 
 pub use check::ConfigError;
+pub use classifier::{ClassifierConfig, FeatureConfig, FeatureKind, LabellerConfig, OutputKind};
 
 use crate::activation::ActivationKind;
 use crate::attention::{AttentionKind, Made, Score, ScoreKind};

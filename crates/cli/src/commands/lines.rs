@@ -1,0 +1,117 @@
+//! A line in, a line out: what all verbs that run a model over lines share.
+
+use crate::device::DeviceArguments;
+use crate::failure::{Failure, Outcome};
+use couplet_data::{Lines, WholeFile};
+use couplet_search::Folder;
+use couplet_tensor::Device;
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::path::{Path, PathBuf};
+
+/// Lines that are read before they are answered: enough to batch lines of like lengths.
+const CHUNK: usize = 512;
+
+// No doc comment: clap would show it in place of the verb's own.
+#[derive(clap::Args)]
+pub(crate) struct LineArguments {
+    /// The model folder.
+    #[arg(long)]
+    model: PathBuf,
+    /// Read from a file, plain or gzip [default: standard input]
+    #[arg(long)]
+    input: Option<PathBuf>,
+    /// Write to a file [default: standard output]
+    #[arg(long)]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    device: DeviceArguments,
+}
+
+impl LineArguments {
+    pub(crate) fn folder(&self) -> Folder {
+        Folder::new(&self.model)
+    }
+
+    pub(crate) fn device(&self) -> Result<Device, Failure> {
+        self.device.open()
+    }
+
+    /// Reads lines, and writes what `answer` gives for them. It gets some lines at a time, with the number of the first.
+    pub(crate) fn answer(&self, mut answer: impl FnMut(usize, &[String]) -> Vec<String>) -> Outcome {
+        let mut lines = match &self.input {
+            Some(path) => Lines::open(path)?,
+            None => Lines::read("standard input", io::stdin())?,
+        };
+        let mut out = Output::open(self.output.as_deref())?;
+        let mut first = 1;
+        loop {
+            let chunk = lines.by_ref().take(CHUNK).collect::<Result<Vec<String>, _>>()?;
+            if chunk.is_empty() {
+                return out.finish();
+            }
+            for text in answer(first, &chunk) {
+                if !out.line(&text)? {
+                    return Ok(());
+                }
+            }
+            first += chunk.len();
+            if !out.flush()? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Where lines go.
+enum Output {
+    Stdout(BufWriter<Stdout>),
+    File(PathBuf, WholeFile),
+}
+
+impl Output {
+    fn open(path: Option<&Path>) -> Result<Output, Failure> {
+        let Some(path) = path else { return Ok(Output::Stdout(BufWriter::new(io::stdout()))) };
+        let file = WholeFile::create(path).map_err(|error| Failure::io(path, &error))?;
+        Ok(Output::File(path.to_owned(), file))
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Output::Stdout(writer) => writer,
+            Output::File(_, file) => file,
+        }
+    }
+
+    /// Writes a line; false where nobody reads any more.
+    fn line(&mut self, text: &str) -> Result<bool, Failure> {
+        let written = writeln!(self.writer(), "{text}");
+        self.check(written)
+    }
+
+    fn flush(&mut self) -> Result<bool, Failure> {
+        let flushed = self.writer().flush();
+        self.check(flushed)
+    }
+
+    fn check(&self, result: io::Result<()>) -> Result<bool, Failure> {
+        match result {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(Failure::io(self.name(), &error)),
+        }
+    }
+
+    fn name(&self) -> &Path {
+        match self {
+            Output::Stdout(_) => Path::new("standard output"),
+            Output::File(path, _) => path,
+        }
+    }
+
+    fn finish(self) -> Outcome {
+        match self {
+            Output::Stdout(_) => Ok(()),
+            Output::File(path, file) => file.finish().map_err(|error| Failure::io(&path, &error)),
+        }
+    }
+}

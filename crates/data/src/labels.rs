@@ -1,0 +1,176 @@
+//! Texts with a label each, and the labels that there are.
+
+use std::path::{Path, PathBuf};
+
+use crate::pairs::{Empty, read_columns, read_parallel};
+use crate::{DataError, Lines};
+
+/// The most labels that a hint lists.
+const LISTED: usize = 10;
+
+/// Texts and what each of them is: label n belongs to text n.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelledTexts {
+    /// The file that the labels come from, line by line: errors name it.
+    pub path: PathBuf,
+    /// What each text is.
+    pub labels: Vec<String>,
+    /// The texts.
+    pub texts: Vec<String>,
+}
+
+impl LabelledTexts {
+    /// Reads one file that has a label, a tab and a text on each line.
+    pub fn read_tsv(path: impl AsRef<Path>) -> Result<LabelledTexts, DataError> {
+        let lines = read_columns(path.as_ref(), ["label", "text"], Empty::Refuse)?;
+        let pairs = lines.into_iter().map(|[label, text]| (label, text));
+        Ok(LabelledTexts::new(path.as_ref(), pairs))
+    }
+
+    /// Reads a file of texts and one of labels: line n of one belongs to line n of the other.
+    pub fn read_parallel(
+        texts: impl AsRef<Path>,
+        labels: impl AsRef<Path>,
+    ) -> Result<LabelledTexts, DataError> {
+        let pairs = read_parallel(texts, labels.as_ref(), Empty::Refuse)?;
+        let pairs = pairs.into_iter().map(|pair| (pair.target, pair.source));
+        Ok(LabelledTexts::new(labels.as_ref(), pairs))
+    }
+
+    fn new(path: &Path, pairs: impl Iterator<Item = (String, String)>) -> LabelledTexts {
+        let (labels, texts) = pairs.map(|(label, text)| (label.trim().to_owned(), text)).unzip();
+        LabelledTexts { path: path.to_owned(), labels, texts }
+    }
+}
+
+/// All labels that there are, each with a number.
+///
+/// ```
+/// use couplet_data::{LabelledTexts, Labels};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("train.tsv");
+/// std::fs::write(&path, "good\tI liked it.\nbad\tI left early.\n")?;
+/// let texts = LabelledTexts::read_tsv(&path)?;
+/// let labels = Labels::of(&texts)?;
+/// assert_eq!(labels.names(), ["bad", "good"]);
+/// assert_eq!(labels.numbers(&texts)?, [1, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    names: Vec<String>,
+}
+
+impl Labels {
+    /// The labels of training texts, in the order of their characters. There must be two or more.
+    pub fn of(texts: &LabelledTexts) -> Result<Labels, DataError> {
+        let mut names = texts.labels.clone();
+        names.sort_unstable();
+        names.dedup();
+        match &names[..] {
+            [] => Err(DataError::Empty { path: texts.path.clone() }),
+            [label] => Err(DataError::OneLabel { path: texts.path.clone(), label: label.clone() }),
+            _ => Ok(Labels { names }),
+        }
+    }
+
+    /// Reads the file `labels.txt` of a model folder.
+    pub fn load(path: impl AsRef<Path>) -> Result<Labels, DataError> {
+        let path = path.as_ref();
+        let names = Lines::open(path)?.collect::<Result<Vec<String>, _>>()?;
+        if names.len() < 2 {
+            return Err(DataError::DamagedLabels { path: path.into(), labels: names.len() });
+        }
+        Ok(Labels { names })
+    }
+
+    /// The labels as `labels.txt` has them: one a line, in the order of their numbers.
+    pub fn to_text(&self) -> String {
+        self.names.iter().map(|name| format!("{name}\n")).collect()
+    }
+
+    /// The labels, in the order of their numbers.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The number of each text's label.
+    pub fn numbers(&self, texts: &LabelledTexts) -> Result<Vec<u32>, DataError> {
+        let number = |(line, label): (usize, &String)| {
+            let place = self.names.iter().position(|name| name == label);
+            place.map(|place| place as u32).ok_or_else(|| DataError::UnknownLabel {
+                path: texts.path.clone(),
+                line,
+                label: label.clone(),
+                known: self.listed(),
+            })
+        };
+        (1..).zip(&texts.labels).map(number).collect()
+    }
+
+    /// The labels for a reader; where there are many, the first of them.
+    fn listed(&self) -> String {
+        let first = self.names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        match self.names.len() {
+            0..=LISTED => first,
+            all => format!("{first}, … ({all} in all)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(labels: &[&str]) -> LabelledTexts {
+        let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
+        LabelledTexts { path: "a.tsv".into(), texts: vec!["text".to_owned(); labels.len()], labels }
+    }
+
+    #[test]
+    fn a_table_and_two_files_are_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let table = LabelledTexts::read_tsv(file("a.tsv", "1\tgood film\n 0 \tbad film\n")).unwrap();
+        assert_eq!(
+            (&table.labels[..], &table.texts[1][..]),
+            (&["1".to_owned(), "0".to_owned()][..], "bad film")
+        );
+        let labels = file("labels", "1\n0\n");
+        let two = LabelledTexts::read_parallel(file("texts", "good film\nbad film\n"), &labels).unwrap();
+        assert_eq!(two, LabelledTexts { path: labels, ..table });
+    }
+
+    #[test]
+    fn labels_have_numbers_and_survive_a_file() {
+        let labels = Labels::of(&texts(&["b", "a", "b", "c"])).unwrap();
+        assert_eq!(labels.numbers(&texts(&["c", "a"])).unwrap(), [2, 0]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("labels.txt");
+        std::fs::write(&path, labels.to_text()).unwrap();
+        assert_eq!(Labels::load(&path).unwrap(), labels);
+        std::fs::write(&path, "a\n").unwrap();
+        assert!(Labels::load(&path).unwrap_err().to_string().ends_with("labels.txt: 1 labels"));
+    }
+
+    #[test]
+    fn a_label_that_is_not_known_is_named_with_its_line() {
+        let error = Labels::of(&texts(&["0", "1"])).unwrap().numbers(&texts(&["0", "2"])).unwrap_err();
+        assert_eq!(error.to_string(), "a.tsv:2: no training text has the label \"2\"");
+        assert_eq!(error.hint().unwrap(), "one of 0, 1; a line has the label first, then a tab and the text");
+        let many: Vec<String> = (10..30).map(|n| n.to_string()).collect();
+        let many = Labels::of(&texts(&many.iter().map(String::as_str).collect::<Vec<_>>())).unwrap();
+        assert_eq!(many.listed(), "10, 11, 12, 13, 14, 15, 16, 17, 18, 19, … (20 in all)");
+    }
+
+    #[test]
+    fn one_label_is_nothing_to_learn() {
+        let error = Labels::of(&texts(&["1", "1"])).unwrap_err();
+        assert_eq!(error.to_string(), "a.tsv: every text has the label \"1\"");
+    }
+}

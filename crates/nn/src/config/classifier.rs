@@ -1,0 +1,161 @@
+//! What a classifier of texts is made of.
+
+use super::check::{check_share, check_sizes, refuse_if};
+use super::{ConfigError, EncoderConfig};
+use crate::cell::ReaderKind;
+use serde::{Deserialize, Serialize};
+
+/// The table `[model]` of a classifier's config.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClassifierConfig {
+    /// `[model.encoder]`
+    pub encoder: EncoderConfig,
+    /// `[model.context]`
+    pub context: FeatureConfig,
+    /// `[model.classifier]`
+    pub classifier: LabellerConfig,
+}
+
+/// How the states of a text become its feature: one vector.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FeatureConfig {
+    /// Which one.
+    pub kind: FeatureKind,
+    /// The most tokens of a text whose states are flattened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
+}
+
+/// A vector for a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeatureKind {
+    /// The state in which the reader ended; of two readers, each one's own.
+    #[default]
+    Last,
+    /// The mean of all states.
+    Mean,
+    /// The largest of all states, number by number.
+    Max,
+    /// All states side by side, zeros behind those of a shorter text.
+    Flatten,
+}
+
+/// From a feature to a label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LabellerConfig {
+    /// How numbers become probabilities.
+    pub output: OutputKind,
+    /// The share of a feature's numbers that are dropped while training.
+    pub dropout: f32,
+}
+
+/// How numbers become probabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutputKind {
+    /// One number for two labels: `P(second) = σ(z)`.
+    Sigmoid,
+    /// A number for each label.
+    #[default]
+    Softmax,
+}
+
+impl Default for LabellerConfig {
+    fn default() -> Self {
+        LabellerConfig { output: OutputKind::default(), dropout: 0.2 }
+    }
+}
+
+impl ClassifierConfig {
+    /// The most tokens that a text may have; none where any number will do.
+    pub fn longest_text(&self) -> Option<usize> {
+        self.context.steps
+    }
+
+    /// The numbers in a text's feature, for a vocabulary of so many tokens.
+    pub fn feature_width(&self, vocabulary: usize) -> usize {
+        self.encoder.width(vocabulary) * self.context.steps.unwrap_or(1)
+    }
+
+    /// The numbers from which so many labels get their probabilities.
+    pub fn outputs(&self, labels: usize) -> usize {
+        match self.classifier.output {
+            OutputKind::Sigmoid => 1,
+            OutputKind::Softmax => labels,
+        }
+    }
+
+    /// Refuses what makes no classifier, before any data is read.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.encoder.check()?;
+        check_share("model.classifier.dropout", self.classifier.dropout)?;
+        check_sizes([("model.context.steps", self.context.steps.unwrap_or(1))])?;
+        let FeatureConfig { kind, steps } = self.context;
+        refuse_if(
+            kind == FeatureKind::Last && self.encoder.kind == ReaderKind::Bag,
+            "model.context.kind = \"last\" with model.encoder.kind = \"bag\"",
+            "a bag has no last state; use \"mean\", \"max\" or \"flatten\"",
+        )?;
+        refuse_if(
+            kind == FeatureKind::Flatten && steps.is_none(),
+            "model.context.kind = \"flatten\" without model.context.steps",
+            "how many tokens of a text are read, for example steps = 20",
+        )?;
+        refuse_if(
+            kind != FeatureKind::Flatten && steps.is_some(),
+            "model.context.steps without model.context.kind = \"flatten\"",
+            "only flattened states have a fixed number of steps; leave it out",
+        )
+    }
+
+    /// Refuses what does not fit so many labels.
+    pub(crate) fn check_labels(&self, labels: usize) -> Result<(), ConfigError> {
+        refuse_if(
+            self.classifier.output == OutputKind::Sigmoid && labels != 2,
+            format!("model.classifier.output = \"sigmoid\" with {labels} labels"),
+            "one number tells two labels apart; use \"softmax\" for any other number of them",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(config: &str) -> String {
+        let config: ClassifierConfig = toml::from_str(config).unwrap();
+        config.check().map_or_else(|error| error.to_string(), |()| "nothing".to_owned())
+    }
+
+    #[test]
+    fn what_makes_no_classifier_is_refused_by_name() {
+        assert_eq!(refusal(""), "nothing");
+        assert_eq!(
+            refusal("encoder.kind = 'bag'"),
+            "model.context.kind = \"last\" with model.encoder.kind = \"bag\""
+        );
+        assert_eq!(
+            refusal("context.kind = 'flatten'"),
+            "model.context.kind = \"flatten\" without model.context.steps"
+        );
+        assert_eq!(
+            refusal("context = { kind = 'mean', steps = 3 }"),
+            "model.context.steps without model.context.kind = \"flatten\""
+        );
+        assert_eq!(refusal("context = { kind = 'flatten', steps = 0 }"), "model.context.steps = 0");
+        assert_eq!(refusal("classifier.dropout = 1.0"), "model.classifier.dropout = 1");
+    }
+
+    #[test]
+    fn a_sigmoid_is_for_two_labels() {
+        let config: ClassifierConfig = toml::from_str("classifier.output = 'sigmoid'").unwrap();
+        assert_eq!(config.check_labels(2), Ok(()));
+        let error = config.check_labels(3).unwrap_err();
+        assert_eq!(error.to_string(), "model.classifier.output = \"sigmoid\" with 3 labels");
+        assert_eq!(ClassifierConfig::default().check_labels(3), Ok(()));
+    }
+}

@@ -1,0 +1,141 @@
+//! Every reader with every feature and output: batch mates change nothing, the loss falls, weights survive a file.
+
+use couplet_nn::{Classifier, ClassifierConfig, LabelledBatch, Packed, Pass, Training, weights};
+use couplet_tensor::optimiser::Adam;
+use couplet_tensor::{Device, Isa, Params, Tape};
+
+const WORDS: usize = 13;
+
+const READERS: [&str; 8] = [
+    "kind = 'rnn', hidden = 6, layers = 1, bidirectional = false",
+    "kind = 'rnn', hidden = [6, 5], activation = 'relu'",
+    "kind = 'gru', hidden = 6, layers = 1, input = 'one-hot'",
+    "kind = 'gru', hidden = 5, layers = 2, layer_norm = true, bidirectional = false, reverse = true",
+    "kind = 'lstm', hidden = 6, layers = 1, bidirectional = false, forget_bias = 1.0",
+    "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, variational = true",
+    "kind = 'bag'",
+    "kind = 'bag', input = 'one-hot'",
+];
+
+const FEATURES: [&str; 4] = ["kind = 'last'", "kind = 'mean'", "kind = 'max'", "kind = 'flatten', steps = 6"];
+
+/// An output, and how many labels it is for.
+const OUTPUTS: [(&str, usize); 2] = [("output = 'sigmoid'", 2), ("output = 'softmax'", 3)];
+
+const TEXTS: [&[u32]; 4] = [&[4, 5], &[6, 7, 8, 9, 10, 11], &[11], &[12, 4, 5]];
+const LABELS: [u32; 4] = [0, 1, 1, 0];
+
+struct Model {
+    name: String,
+    config: ClassifierConfig,
+    labels: usize,
+    params: Params,
+    model: Classifier,
+}
+
+impl Model {
+    fn new(config: ClassifierConfig, labels: usize, seed: u64) -> Model {
+        let mut params = Params::new(&Device::cpu_with(1, Isa::detect()), seed);
+        let model = Classifier::new(&mut params, &config, WORDS, labels).expect("a sound config");
+        Model { name: format!("{config:?}"), config, labels, params, model }
+    }
+
+    fn log_probabilities(&self, texts: &[&[u32]]) -> Vec<Vec<f32>> {
+        let numbers: Vec<u32> = (0..texts.len() as u32).collect();
+        self.model.log_probabilities(&Pass::inference(&self.params), &Packed::new(texts, &numbers))
+    }
+
+    /// The loss of training with dropout, before and after some updates.
+    fn train(&mut self, updates: u32) -> (f32, f32) {
+        let (batch, mut adam, mut losses) = (batch(), Adam::clipped(1.0), Vec::new());
+        for update in 0..updates {
+            let tape = Tape::new();
+            let pass = Pass::training(&self.params, Training { tape: &tape, seed: 1, update });
+            let loss = self.model.loss(&pass, &batch, 0.0).mean;
+            tape.backward(&loss, &mut self.params);
+            adam.step(&mut self.params, 0.03);
+            losses.push(loss.value().item());
+        }
+        (losses[0], self.model.loss(&Pass::inference(&self.params), &batch, 0.0).mean.value().item())
+    }
+}
+
+fn batch() -> LabelledBatch {
+    LabelledBatch::new(&TEXTS, &LABELS, &[0, 1, 2, 3])
+}
+
+/// All models of a reader; a bag has no last state.
+fn models_of(reader: &str) -> Vec<Model> {
+    let config = |feature: &str, output: &str| {
+        let text = format!(
+            "encoder = {{ embedding = 12, {reader} }}\ncontext = {{ {feature} }}\nclassifier = {{ {output} }}"
+        );
+        let config: ClassifierConfig =
+            toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let refused = config.check().is_err();
+        assert_eq!(refused, reader.contains("bag") && feature.contains("last"), "{text}");
+        (!refused).then_some(config)
+    };
+    let pairs = FEATURES.iter().flat_map(|feature| OUTPUTS.map(|output| (feature, output)));
+    pairs
+        .filter_map(|(feature, (output, labels))| Some(Model::new(config(feature, output)?, labels, 3)))
+        .collect()
+}
+
+fn all_models() -> impl Iterator<Item = Model> {
+    READERS.into_iter().flat_map(models_of)
+}
+
+#[test]
+fn every_reader_has_every_feature() {
+    assert_eq!(all_models().count(), (6 * 4 + 2 * 3) * 2);
+}
+
+#[test]
+fn a_text_has_the_same_labels_alone_and_in_a_batch() {
+    for model in all_models() {
+        let together = model.log_probabilities(&TEXTS);
+        for (text, expected) in TEXTS.iter().zip(&together) {
+            assert_eq!(&model.log_probabilities(&[text])[0], expected, "{}", model.name);
+            let sum: f32 = expected.iter().map(|number| number.exp()).sum();
+            assert!(expected.len() == model.labels && (sum - 1.0).abs() < 1e-5, "{}", model.name);
+        }
+    }
+}
+
+#[test]
+fn the_loss_is_that_of_the_probabilities() {
+    for model in all_models() {
+        let found = model.model.loss(&Pass::inference(&model.params), &batch(), 0.0).mean.value().item();
+        let of_texts = model.log_probabilities(&TEXTS);
+        let losses = of_texts.iter().zip(LABELS).map(|(of_text, label)| -of_text[label as usize]);
+        let expected = losses.sum::<f32>() / TEXTS.len() as f32;
+        assert!((found - expected).abs() < 1e-5, "{}: {found} and not {expected}", model.name);
+    }
+}
+
+#[test]
+fn a_model_learns_and_survives_a_file() {
+    for mut model in all_models() {
+        let (before, after) = model.train(8);
+        assert!(after < before, "{}: {before} became {after}", model.name);
+        let bytes = weights::to_bytes(&model.params).expect("weights have names and shapes");
+        let text = toml::to_string(&model.config).expect("a config is a table");
+        let mut other = Model::new(toml::from_str(&text).expect("what was just written"), model.labels, 99);
+        weights::read(&mut other.params, &bytes).expect("the weights of the same model");
+        assert_eq!(other.log_probabilities(&TEXTS), model.log_probabilities(&TEXTS), "{}", model.name);
+    }
+}
+
+#[test]
+fn dropout_is_for_training_only_and_follows_the_update() {
+    let config = "encoder = { kind = 'bag', dropout = 0.0 }\ncontext.kind = 'mean'\nclassifier.dropout = 0.5";
+    let model = Model::new(toml::from_str(config).unwrap(), 2, 3);
+    let tape = Tape::new();
+    let trained = |update| {
+        let training = Training { tape: &tape, seed: 1, update };
+        model.model.loss(&Pass::training(&model.params, training), &batch(), 0.0).mean.value().item()
+    };
+    assert_eq!(trained(7), trained(7));
+    assert_ne!(trained(7), trained(8));
+}

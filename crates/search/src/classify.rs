@@ -1,0 +1,132 @@
+//! Text in, label out.
+
+use crate::folder::{Folder, FolderError};
+use crate::task::Task;
+use couplet_data::{Cut, Keep, Labels, Tokenizer, in_order};
+use couplet_nn::{Classifier, ClassifierConfig, Packed, Pass};
+use couplet_tensor::{Device, Params};
+use serde::Deserialize;
+
+/// Tokens of the texts that are read together.
+const BATCH_TOKENS: usize = 4096;
+
+/// What of a classifier's config is needed to use it. The rest is the training's.
+#[derive(Clone, Debug, Deserialize)]
+struct FolderConfig {
+    data: FolderData,
+    #[serde(default)]
+    model: ClassifierConfig,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct FolderData {
+    max_tokens: usize,
+    keep: Keep,
+}
+
+/// A classifier from a folder, ready to use.
+#[derive(Debug)]
+pub struct LoadedClassifier {
+    /// How a text becomes tokens.
+    pub tokenizer: Tokenizer,
+    /// How many of them it reads.
+    pub cut: Cut,
+    /// What a text can be.
+    pub labels: Labels,
+    /// The model.
+    pub model: Classifier,
+    /// Its weights.
+    pub params: Params,
+}
+
+/// What a text seems to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The number of the most probable label.
+    pub label: usize,
+    /// Its probability.
+    pub probability: f32,
+}
+
+impl LoadedClassifier {
+    /// Reads a model folder.
+    pub fn open(folder: &Folder, device: &Device) -> Result<LoadedClassifier, FolderError> {
+        folder.expect_task(Task::Classify)?;
+        let FolderConfig { data, model: config } = folder.read_config()?;
+        let tokenizer = Tokenizer::load(folder.source_tokenizer())?;
+        let labels = Labels::load(folder.labels())?;
+        let mut params = Params::new(device, 0);
+        let (vocabulary, count) = (tokenizer.vocabulary_size(), labels.names().len());
+        let model = Classifier::new(&mut params, &config, vocabulary, count)
+            .map_err(|source| FolderError::Model { path: folder.config(), source })?;
+        folder.read_weights(&mut params)?;
+        let cut = text_cut(data.max_tokens, data.keep, &config);
+        Ok(LoadedClassifier { tokenizer, cut, labels, model, params })
+    }
+
+    /// Says what each line is, in their order; nothing of an empty line.
+    pub fn classify<S: AsRef<str>>(&self, lines: &[S]) -> Vec<Option<Prediction>> {
+        let texts: Vec<Vec<u32>> = lines.iter().map(|line| self.tokenizer.encode(line.as_ref())).collect();
+        let texts: Vec<&[u32]> = texts.iter().map(|text| self.cut.apply(text)).collect();
+        let found = log_probabilities(&self.model, &self.params, &texts, BATCH_TOKENS);
+        found.iter().map(|of_text| most_probable(of_text)).collect()
+    }
+}
+
+/// How the texts of a model are cut: as the config says, and to what the model has room for.
+pub fn text_cut(max_tokens: usize, keep: Keep, config: &ClassifierConfig) -> Cut {
+    Cut { tokens: config.longest_text().map_or(max_tokens, |longest| longest.min(max_tokens)), keep }
+}
+
+/// The logarithm of each label's probability, for each text in their order; nothing for a text without tokens.
+pub fn log_probabilities(
+    model: &Classifier,
+    params: &Params,
+    texts: &[&[u32]],
+    batch_tokens: usize,
+) -> Vec<Vec<f32>> {
+    let lengths: Vec<(usize, usize)> = texts.iter().map(|text| (text.len(), 0)).collect();
+    let mut found = vec![Vec::new(); texts.len()];
+    for mut batch in in_order(&lengths, batch_tokens) {
+        batch.retain(|&text| lengths[text as usize].0 > 0);
+        if batch.is_empty() {
+            continue;
+        }
+        let tokens: Vec<&[u32]> = batch.iter().map(|&text| texts[text as usize]).collect();
+        let of_batch = model.log_probabilities(&Pass::inference(params), &Packed::new(&tokens, &batch));
+        for (&text, of_text) in batch.iter().zip(of_batch) {
+            found[text as usize] = of_text;
+        }
+    }
+    found
+}
+
+/// The label with the largest of these numbers, the first of several that are alike.
+pub fn most_probable(log_probabilities: &[f32]) -> Option<Prediction> {
+    let all = log_probabilities.iter().copied().enumerate();
+    let best = all.reduce(|best, next| if next.1 > best.1 { next } else { best });
+    best.map(|(label, log_probability)| Prediction { label, probability: log_probability.exp() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_probable_label_by_hand() {
+        let found = most_probable(&[0.25f32.ln(), 0.5f32.ln(), 0.25f32.ln()]);
+        assert_eq!(found, Some(Prediction { label: 1, probability: 0.5 }));
+        assert_eq!(most_probable(&[0.5f32.ln(), 0.5f32.ln()]).map(|found| found.label), Some(0));
+        assert_eq!(most_probable(&[]), None);
+    }
+
+    /// A text is cut to what is asked for, or to what there is room for, whichever is less.
+    #[test]
+    fn a_model_may_have_less_room_than_the_data() {
+        let flatten: ClassifierConfig =
+            toml::from_str("context = { kind = 'flatten', steps = 20 }").expect("a sound config");
+        let tokens = |most, config: &ClassifierConfig| text_cut(most, Keep::Last, config).tokens;
+        assert_eq!([tokens(500, &flatten), tokens(10, &flatten)], [20, 10]);
+        assert_eq!(tokens(500, &ClassifierConfig::default()), 500);
+    }
+}

@@ -1,0 +1,71 @@
+//! What a task is to the training loop.
+
+use crate::config::TrainConfig;
+use crate::event::{About, Figure};
+use crate::trainer::TrainError;
+use couplet_data::DataError;
+use couplet_nn::Pass;
+use couplet_search::Folder;
+use couplet_tensor::{Params, Var};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The config of a run, whichever its task.
+pub trait RunConfig: Serialize {
+    /// Its table `[train]`.
+    fn train(&self) -> &TrainConfig;
+
+    /// As TOML.
+    fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a config is a table of plain values")
+    }
+}
+
+/// All that a run learns from: examples, some of them to check it with, and the model that they are for.
+pub trait Lessons: Sized {
+    /// Its config.
+    type Config: RunConfig;
+    /// What learns.
+    type Model;
+
+    /// Reads the files that a config names.
+    fn read(config: &Self::Config) -> Result<Self, DataError>;
+
+    /// Makes the model and adds its parameters; refuses examples that nothing can be learnt from.
+    fn model(&self, params: &mut Params, config: &Self::Config) -> Result<Self::Model, TrainError>;
+
+    /// What there is to learn from.
+    fn about(&self) -> About;
+
+    /// The files of a model folder besides config and weights.
+    fn files(&self, folder: &Folder) -> Vec<(PathBuf, String)>;
+
+    /// What each training example costs a batch: the tokens of both sides.
+    fn lengths(&self) -> Vec<(usize, usize)>;
+
+    /// The loss of some training examples.
+    fn loss(&self, model: &Self::Model, pass: &Pass, examples: &[u32], config: &Self::Config) -> BatchLoss;
+
+    /// How well the model predicts what it does not learn from.
+    fn validate(&self, model: &Self::Model, params: &Params, batch_tokens: usize) -> Validated;
+}
+
+/// The loss of a batch.
+#[derive(Clone, Debug)]
+pub struct BatchLoss {
+    /// The mean over all targets.
+    pub mean: Var,
+    /// How many targets there are: tokens or labels.
+    pub targets: usize,
+    /// Tokens of both sides.
+    pub tokens: usize,
+}
+
+/// How well a model predicts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Validated {
+    /// The mean loss of a target, without smoothing.
+    pub loss: f64,
+    /// The figure that says more to a reader.
+    pub figure: Figure,
+}
