@@ -6,7 +6,7 @@ use couplet_data::{Batches, Position, in_order};
 use couplet_nn::{Pass, Seq2Seq, Training};
 use couplet_tensor::optimiser::Adam;
 use couplet_tensor::{Device, Isa, Params, Tape};
-use couplet_train::{Config, Corpus, mean_loss};
+use couplet_train::{Config, Corpus, Lessons, mean_loss};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -42,7 +42,7 @@ impl Arguments {
 /// Trains on the batches and validates; one line of JSON.
 pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>) -> Result<Value> {
     let config = arguments.config()?;
-    let corpus = Corpus::read(&config.data)?;
+    let corpus = Corpus::read(&config)?;
     let device = Device::cpu_with(threads, Isa::detect());
     let mut params = Params::new(&device, config.train.seed);
     let vocabularies = (corpus.source.vocabulary_size(), corpus.target.vocabulary_size());

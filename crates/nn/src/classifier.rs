@@ -54,8 +54,7 @@ impl Classifier {
                 logistic_loss(&self.dense.forward(pass, &feature), &second, scale)
             }
             OutputKind::Softmax => {
-                let (weight, bias) =
-                    (pass.var(self.dense.weight), self.dense.bias.map(|bias| pass.var(bias)));
+                let (weight, bias) = self.dense.weights(pass);
                 let how = CrossEntropy { scale, smoothing };
                 cross_entropy(&feature, &weight, bias.as_ref(), &batch.labels, how)
             }

@@ -1,6 +1,6 @@
 //! What a decoder is told of the source once for all steps: `c = q(h_1..h_m)`.
 
-use crate::config::{ContextConfig, ContextKind, Reach};
+use crate::config::{ContextConfig, ContextKind};
 use crate::encoder::Encoded;
 use crate::layer::Linear;
 use crate::pass::Pass;
@@ -20,9 +20,8 @@ pub fn pooled(kind: ContextKind, encoded: &Encoded) -> Option<Var> {
 /// How an encoder's states become a context, and how the decoder gets it.
 #[derive(Clone, Debug)]
 pub struct Context {
-    kind: ContextKind,
+    config: ContextConfig,
     projection: Option<Linear>,
-    to: Reach,
 }
 
 /// What of the source reaches the decoder, a row for each source.
@@ -38,32 +37,30 @@ impl Context {
     /// Adds the context's parameters, for encoder states of `width` numbers.
     pub fn new(params: &mut Params, config: &ContextConfig, width: usize) -> Context {
         let project = |size| Linear::new(params, "context.projection", width, size, true);
-        Context { kind: config.kind, projection: config.projection.map(project), to: config.to }
+        Context { projection: config.projection.map(project), config: config.clone() }
     }
 
     /// What the decoder is told. A last state as it is begins the writing layer by layer and part by part, an LSTM's with
     /// both of its parts; any other context is one vector for all of them.
     pub fn forward(&self, pass: &Pass, encoded: &Encoded) -> Told {
-        let context = pooled(self.kind, encoded).map(|c| match &self.projection {
+        let ContextConfig { kind, to, .. } = self.config;
+        let context = pooled(kind, encoded).map(|c| match &self.projection {
             Some(projection) => tanh(&projection.forward(pass, &c)), // [batch, projection]
             None => c,                                               // [batch, width]
         });
-        let as_it_is = self.kind == ContextKind::Last && self.projection.is_none();
         let first = match &context {
-            Some(_) if as_it_is => encoded.last.clone(),
+            Some(_) if self.config.is_last_state() => encoded.last.clone(),
             Some(c) => vec![vec![c.clone()]],
             None => Vec::new(),
         };
-        Told {
-            first: if self.to.start() { first } else { Vec::new() },
-            each_step: context.filter(|_| self.to.steps()),
-        }
+        Told { first: if to.start() { first } else { Vec::new() }, each_step: context.filter(|_| to.steps()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Reach;
     use crate::testing::{assert_near, set, two_sources};
     use couplet_tensor::Device;
 
@@ -102,7 +99,8 @@ mod tests {
         for (to, first, each_step) in
             [(Reach::Start, 1, false), (Reach::Steps, 0, true), (Reach::Both, 1, true)]
         {
-            let context = Context { kind: ContextKind::Last, projection: None, to };
+            let config = ContextConfig { to, ..ContextConfig::default() };
+            let context = Context { config, projection: None };
             let told = context.forward(&Pass::inference(&params), &two_sources());
             assert_eq!((told.first.len(), told.each_step.is_some()), (first, each_step), "{to:?}");
         }

@@ -27,8 +27,13 @@ impl Linear {
 
     /// `x·Wᵀ + b`
     pub fn forward(&self, pass: &Pass, x: &Var) -> Var {
-        let bias = self.bias.map(|bias| pass.var(bias));
-        linear(x, &pass.var(self.weight), bias.as_ref())
+        let (weight, bias) = self.weights(pass);
+        linear(x, &weight, bias.as_ref())
+    }
+
+    /// The weight and the bias as variables.
+    pub fn weights(&self, pass: &Pass) -> (Var, Option<Var>) {
+        (pass.var(self.weight), self.bias.map(|bias| pass.var(bias)))
     }
 }
 

@@ -15,6 +15,12 @@ use thiserror::Error;
 #[derive(Clone, Debug)]
 pub struct Folder(PathBuf);
 
+/// The key that every config has.
+#[derive(Deserialize)]
+struct OfTask {
+    task: Task,
+}
+
 impl Folder {
     /// The folder at a path.
     pub fn new(path: impl Into<PathBuf>) -> Folder {
@@ -63,28 +69,26 @@ impl Folder {
 
     /// What its model is for.
     pub fn task(&self) -> Result<Task, FolderError> {
-        #[derive(Deserialize)]
-        struct OfTask {
-            task: Task,
-        }
-        self.read_config().map(|OfTask { task }| task)
+        self.parse_config(&self.config_text()?).map(|OfTask { task }| task)
     }
 
-    /// Refuses a model that is for something else.
-    pub(crate) fn expect_task(&self, wanted: Task) -> Result<(), FolderError> {
-        match self.task()? {
-            task if task == wanted => Ok(()),
-            task => Err(FolderError::Task { path: self.0.clone(), task, wanted }),
+    /// What is asked for of its config. Refuses a model that is for something else.
+    pub(crate) fn read_config<C: DeserializeOwned>(&self, wanted: Task) -> Result<C, FolderError> {
+        let text = self.config_text()?;
+        match self.parse_config(&text)? {
+            OfTask { task } if task == wanted => self.parse_config(&text),
+            OfTask { task } => Err(FolderError::Task { path: self.0.clone(), task, wanted }),
         }
     }
 
-    /// What is asked for of its config.
-    pub(crate) fn read_config<C: DeserializeOwned>(&self) -> Result<C, FolderError> {
+    fn config_text(&self) -> Result<String, FolderError> {
         let path = self.config();
-        let text = std::fs::read_to_string(&path)
-            .map_err(|source| FolderError::Io { path: path.clone(), source })?;
-        toml::from_str(&text)
-            .map_err(|error| FolderError::Config { path, message: error.message().to_owned() })
+        std::fs::read_to_string(&path).map_err(|source| FolderError::Io { path, source })
+    }
+
+    fn parse_config<C: DeserializeOwned>(&self, text: &str) -> Result<C, FolderError> {
+        toml::from_str(text)
+            .map_err(|error| FolderError::Config { path: self.config(), message: error.message().to_owned() })
     }
 
     /// Gives a model its weights.
@@ -198,8 +202,7 @@ impl FolderError {
 impl Loaded {
     /// Reads a model folder.
     pub fn open(folder: &Folder, device: &Device) -> Result<Loaded, FolderError> {
-        folder.expect_task(Task::Translate)?;
-        let FolderConfig { model: config, search } = folder.read_config()?;
+        let FolderConfig { model: config, search } = folder.read_config(Task::Translate)?;
         let source = Tokenizer::load(folder.source_tokenizer())?;
         let target = Tokenizer::load(folder.target_tokenizer())?;
         let mut params = Params::new(device, 0);

@@ -63,7 +63,7 @@ pub enum Precision {
     Fp32,
     /// Factors are rounded to 11 bits on the way into the product.
     Tf32,
-    /// The factors of large products are rounded to bf16, 8 bits, those of smaller ones to TF32.
+    /// The factors of large products and of large time steps are rounded to bf16, 8 bits, those of smaller ones to TF32.
     Bf16,
 }
 

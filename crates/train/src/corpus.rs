@@ -33,20 +33,15 @@ pub struct Corpus {
     pub left_out: usize,
 }
 
-/// Reads pairs in which nothing may be empty.
-pub fn read(files: &Files) -> Result<Vec<Pair>, DataError> {
+/// Reads pairs.
+pub fn read(files: &Files, empty: Empty) -> Result<Vec<Pair>, DataError> {
     match files {
-        Files::Tsv(path) => read_tsv(path, Empty::Refuse),
-        Files::Parallel([source, target]) => read_parallel(source, target, Empty::Refuse),
+        Files::Tsv(path) => read_tsv(path, empty),
+        Files::Parallel([source, target]) => read_parallel(source, target, empty),
     }
 }
 
 impl Corpus {
-    /// Reads the files that a config names, and makes a corpus of them.
-    pub fn read(config: &DataConfig) -> Result<Corpus, DataError> {
-        Corpus::new(config, &read(&config.train)?, &read(&config.valid)?)
-    }
-
     /// Trains tokenizers on the training pairs and turns all pairs into ids.
     pub fn new(config: &DataConfig, train: &[Pair], valid: &[Pair]) -> Result<Corpus, DataError> {
         let (source, target) = tokenizers(config, train)?;
@@ -62,7 +57,8 @@ impl Lessons for Corpus {
     type Model = Seq2Seq;
 
     fn read(config: &Config) -> Result<Corpus, DataError> {
-        Corpus::read(&config.data)
+        let [train, valid] = [&config.data.train, &config.data.valid].map(|files| read(files, Empty::Refuse));
+        Corpus::new(&config.data, &train?, &valid?)
     }
 
     fn model(&self, params: &mut Params, config: &Config) -> Result<Seq2Seq, TrainError> {

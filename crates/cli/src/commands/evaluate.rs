@@ -1,10 +1,10 @@
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
-use couplet_data::{Empty, read_parallel, read_tsv};
+use couplet_data::Empty;
 use couplet_metrics::{bleu, exact_match, macro_f1};
 use couplet_search::{Folder, Loaded, LoadedClassifier, Task, Translator};
 use couplet_tensor::Device;
-use couplet_train::{Examples, Files, LabelledExamples, assess, mean_loss, read_labelled};
+use couplet_train::{Examples, Files, LabelledExamples, assess, mean_loss, read, read_labelled};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -63,10 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 fn evaluate_translator(arguments: &Arguments, folder: &Folder, files: &Files, device: &Device) -> Outcome {
     let loaded = Loaded::open(folder, device)?;
-    let pairs = match files {
-        Files::Tsv(path) => read_tsv(path, Empty::Keep)?,
-        Files::Parallel([source, target]) => read_parallel(source, target, Empty::Keep)?,
-    };
+    let pairs = read(files, Empty::Keep)?;
     let examples = Examples::new(&pairs, &loaded.source, &loaded.target);
     let loss = mean_loss(&loaded.model, &loaded.params, &examples, BATCH_TOKENS);
     let mut search = loaded.search.clone();

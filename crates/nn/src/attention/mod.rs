@@ -99,8 +99,8 @@ impl Attention {
 
     /// What states look at: their contexts, and the weights that made them.
     pub fn forward(&self, pass: &Pass, states: &Var, memory: &Memory) -> [Var; 2] {
-        let query = self.query.map_or_else(|| states.clone(), |query| linear(states, &pass.var(query), None));
-        let vector = self.vector.map(|vector| pass.var(vector));
+        let [query, vector] = self.weights(pass);
+        let query = query.map_or_else(|| states.clone(), |query| linear(states, &query, None));
         self.score.attend(&query, vector.as_ref(), memory)
     }
 

@@ -189,7 +189,7 @@ impl AttentionConfig {
 
     /// Refuses sizes that do not fit, for encoder states of `width` and decoder states of `hidden` numbers.
     fn check_sizes(&self, width: usize, hidden: usize) -> Result<(), ConfigError> {
-        let Some(score) = self.score.score() else { return Ok(()) };
+        let Some((score, values)) = self.score.score().zip(self.context_width(width)) else { return Ok(()) };
         let (keys, heads) = (self.key_width(score, width), self.heads);
         refuse_if(
             score.made() == Made::Neither && width != hidden,
@@ -199,7 +199,6 @@ impl AttentionConfig {
             "\"general\" and \"query-key\" project them; or give both sides the same width \
              (both directions of the encoder count)",
         )?;
-        let values = if self.values { self.size } else { width };
         let divided = [("keys", keys), ("values", values)];
         divided.into_iter().try_for_each(|(what, numbers)| {
             refuse_if(

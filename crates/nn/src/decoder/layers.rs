@@ -111,8 +111,8 @@ impl Layers {
             Sight::Blind | Sight::After(_) => None,
             Sight::Fed { query: QueryKind::New, .. } => {
                 let zeros = |columns| Var::constant(Tensor::zeros(top.device(), top.rows(), columns));
-                let steps = memory.heads * memory.rows.steps();
-                Some(Seen { context: zeros(memory.values.columns()), weights: zeros(steps) })
+                let (context, weights) = (zeros(memory.values.columns()), zeros(memory.weight_columns()));
+                Some(Seen { context, weights })
             }
             Sight::Fed { attention, query: QueryKind::Previous, .. } => {
                 let [context, weights] = attention.forward(pass, top, memory);

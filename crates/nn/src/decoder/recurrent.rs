@@ -6,7 +6,7 @@ use crate::config::{ModelConfig, Tied};
 use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::tokens::Packed;
-use couplet_tensor::ops::{Memory, concat_columns, linear, repeat_over_steps};
+use couplet_tensor::ops::{Memory, concat_columns, repeat_over_steps};
 use couplet_tensor::{Init, Params, Tensor, Var};
 
 /// The numbers under which the decoder's layers drop.
@@ -82,7 +82,7 @@ impl RecurrentDecoder {
 
     /// The weight and the bias of the output, for the loss.
     pub(crate) fn output(&self, pass: &Pass) -> (Var, Option<Var>) {
-        (pass.var(self.output.weight), self.output.bias.map(|bias| pass.var(bias)))
+        self.output.weights(pass)
     }
 
     /// What a token is predicted from: rows × hidden.
@@ -107,8 +107,7 @@ impl Decoder for RecurrentDecoder {
         let word = self.embedding.forward(pass, tokens); // [rows, embedding]
         let (written, layers) = self.layers.step(pass, &input(&word, told), &state.layers);
         let features = self.features(pass, &written, told, &word); // [rows, hidden]
-        let (weight, bias) = self.output(pass);
-        let logits = linear(&features, &weight, bias.as_ref()); // [rows, vocabulary]
+        let logits = self.output.forward(pass, &features); // [rows, vocabulary]
         let state = DecoderState { layers, told: state.told.clone() };
         Stepped { logits, state, weights: weights(written) }
     }

@@ -4,7 +4,7 @@ use super::case::{Case, Expect, Input, Results, numbers, random, weight, wide};
 use crate::device::Device;
 use crate::ops::{
     CrossEntropy, Dropout, Pooling, add, concat_columns, concat_rows, cross_entropy, dropout, embedding,
-    flatten_steps, gather_rows, layer_norm, linear, logistic_loss, multiply_elements, pool, relu,
+    flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements, pool, relu,
     repeat_over_steps, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::Adam;
@@ -38,6 +38,7 @@ pub(super) fn cases() -> Vec<Case> {
         dropouts("dropout, variational", true),
         layer_norms(),
         softmaxes(),
+        likeliests(),
         cross_entropies("cross_entropy", false, 0.0),
         cross_entropies("cross_entropy, bias", true, 0.0),
         cross_entropies("cross_entropy, bias and smoothing", true, 0.1),
@@ -183,6 +184,24 @@ fn cross_entropies(name: &'static str, bias: bool, smoothing: f32) -> Vec<Case> 
         })
     };
     PRODUCTS.into_iter().map(case).collect()
+}
+
+/// The log-probabilities, and what stood at the places that were found: of two numbers that are all but equal, either may be first.
+fn likeliests() -> Vec<Case> {
+    let found = |vars: &[Var]| {
+        let (x, device) = (vars[0].value(), vars[0].device());
+        let (rows, width) = x.shape();
+        let (numbers, wanted) = (x.to_vec(), width.min(5));
+        let all = likeliest(x, wanted).into_iter().enumerate();
+        let (there, log_p): (Vec<f32>, Vec<f32>) = all
+            .flat_map(|(row, found)| {
+                found.into_iter().map(move |(place, log_p)| (row * width + place as usize, log_p))
+            })
+            .map(|(at, log_p)| (numbers[at], log_p))
+            .unzip();
+        [there, log_p].map(|numbers| Var::constant(Tensor::new(device, rows, wanted, &numbers))).to_vec()
+    };
+    over_shapes("likeliest", |rows, columns| vec![random("x", rows, columns)], found).collect()
 }
 
 fn logistic_losses() -> Vec<Case> {

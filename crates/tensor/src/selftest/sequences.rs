@@ -272,8 +272,11 @@ impl Decoder {
         let inputs = self.all_inputs::<C, S>(self.targets.batch());
         Case::new(name, Expect::Products, self.sizes(), inputs, move |vars| {
             let (x, start, memory, scan) = decoder.parts::<C, S>(vars);
-            let (after, weights) = scan.step(&x, &start, &memory);
-            after.layers.into_iter().flatten().chain([after.context, weights]).collect()
+            let steps = [scan.step(&x, &start, &memory), scan.advance(&x, &start, &memory)];
+            let all = |(after, weights): (ScanState, Var)| {
+                after.layers.into_iter().flatten().chain([after.context, weights])
+            };
+            steps.into_iter().flat_map(all).collect()
         })
     }
 

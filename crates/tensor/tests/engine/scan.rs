@@ -213,27 +213,9 @@ fn equals_loop<C: Cell, S: Score>() {
 }
 
 /// One step by itself: top state, context and weights.
-fn step<C: Cell, S: Score>(
-    scan: &Scan<C, S>,
-    x: &Var,
-    _: &Arc<Rows>,
-    start: &ScanState,
-    memory: &Memory,
-) -> Scanned {
-    let (state, weights) = scan.step(x, start, memory);
-    Scanned { states: state.layers[scan.layers.len() - 1][0].clone(), contexts: state.context, weights }
-}
-
-/// The same as [`step`], as a search takes it.
-fn advance<C: Cell, S: Score>(
-    scan: &Scan<C, S>,
-    x: &Var,
-    _: &Arc<Rows>,
-    start: &ScanState,
-    memory: &Memory,
-) -> Scanned {
-    let (state, weights) = scan.advance(x, start, memory);
-    Scanned { states: state.layers[scan.layers.len() - 1][0].clone(), contexts: state.context, weights }
+fn of_step((state, weights): (ScanState, Var)) -> Scanned {
+    let top = &state.layers[state.layers.len() - 1];
+    Scanned { states: top[0].clone(), contexts: state.context, weights }
 }
 
 fn a_search_takes_the_same_step<C: Cell, S: Score>() {
@@ -243,7 +225,10 @@ fn a_search_takes_the_same_step<C: Cell, S: Score>() {
         for device in devices() {
             let inputs = case.inputs::<C, S>();
             let vars: Vec<Var> = inputs.iter().map(|input| Var::constant(input.tensor(&device))).collect();
-            let (found, wanted) = (case.run::<C, S>(&vars, advance), case.run::<C, S>(&vars, step));
+            let found =
+                case.run::<C, S>(&vars, |scan, x, _, start, memory| of_step(scan.advance(x, start, memory)));
+            let wanted =
+                case.run::<C, S>(&vars, |scan, x, _, start, memory| of_step(scan.step(x, start, memory)));
             for (found, wanted) in found.iter().zip(&wanted) {
                 assert_close("a step", &found.value().to_vec(), &widen(&wanted.value().to_vec()), FUSED);
             }

@@ -54,7 +54,7 @@ impl Memory {
     }
 
     /// The columns of the weights: a place for each source step of each head.
-    pub(crate) fn weight_columns(&self) -> usize {
+    pub fn weight_columns(&self) -> usize {
         self.heads * self.rows.steps()
     }
 

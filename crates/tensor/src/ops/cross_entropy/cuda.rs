@@ -29,7 +29,7 @@ pub(super) fn forward(
     });
     let targets = Indices::new(device, targets);
     let kernel = cuda.kernel(&SOURCE, "rows");
-    // As long as they are there, large products of bf16 find the logits' gradients as they want them.
+    // Where the products round their factors, the kernel writes the logits' gradients rounded: `Gradients` there.
     let rounded = cuda.rounds_factors(block.min(rows) * classes * inputs);
     let wanted_as = match (wanted, rounded) {
         (false, _) => 0u32,

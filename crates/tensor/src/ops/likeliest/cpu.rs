@@ -1,6 +1,7 @@
 use super::Likely;
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
+use crate::ops::sums::largest;
 use crate::tensor::Tensor;
 use std::sync::OnceLock;
 
@@ -56,17 +57,6 @@ impl Kernel for Largest<'_> {
             }
         }
         best
-    }
-}
-
-#[inline(always)]
-fn largest<V: Vector>(block: &[f32]) -> f32 {
-    match block.first_chunk::<BLOCK>() {
-        Some(block) => {
-            let vectors = block.chunks_exact(LANES).map(V::load);
-            vectors.fold(V::lit(f32::NEG_INFINITY), V::max).largest()
-        }
-        None => block.iter().copied().fold(f32::NEG_INFINITY, f32::max),
     }
 }
 

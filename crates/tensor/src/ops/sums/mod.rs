@@ -127,8 +127,6 @@ impl Kernel for AddScaled<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        for (out, x) in self.out.chunks_mut(LANES).zip(self.x.chunks(LANES)) {
-            V::lit(self.weight).mul_add(V::load(x), V::load(out)).store(out);
-        }
+        add_rows::<V, 1>(self.out, [(self.weight, self.x)]);
     }
 }
