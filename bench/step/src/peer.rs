@@ -189,7 +189,8 @@ pub(crate) fn number(run: &Value, key: &str) -> Result<f64> {
 /// Runs a side and reads the JSON of its last line.
 pub(crate) fn run(command: &mut Command) -> Result<Value> {
     let output = command.output().with_context(|| format!("starting {command:?}"))?;
-    ensure!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    let (status, stderr) = (output.status, String::from_utf8_lossy(&output.stderr));
+    ensure!(status.success(), "{command:?} failed ({status}): {}", stderr.trim());
     let text = String::from_utf8(output.stdout)?;
     let line = text.lines().last().with_context(|| format!("{command:?} printed nothing"))?;
     serde_json::from_str(line).with_context(|| format!("reading {line:?}"))
