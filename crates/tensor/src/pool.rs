@@ -1,7 +1,7 @@
 //! The threads that the CPU's operations run on.
 //!
-//! A job is one closure that every worker runs with its own number; work is split by that number alone, so that the
-//! same sizes are always split in the same way. The caller is worker 0. Idle workers spin for a moment before they sleep:
+//! A job is one closure that every worker runs with its own number. Work is split by that number, or dealt out task by task to
+//! whoever asks next; what is computed never depends on who computes it. The caller is worker 0. Idle workers spin for a moment before they sleep:
 //! a step of a model enters the pool a few hundred times, and waking a sleeping thread each time costs more than the work.
 
 use crate::shared::SharedSlice;
@@ -37,6 +37,8 @@ struct State {
     running: AtomicUsize,
     arrived: AtomicUsize,
     generation: AtomicUsize,
+    /// Tasks that workers have asked for in this job; see [`Worker::deal`].
+    dealt: AtomicUsize,
     stop: AtomicBool,
     /// Set when a worker panics, so that the others do not wait for it at a barrier.
     broken: AtomicBool,
@@ -58,6 +60,8 @@ pub(crate) struct Worker<'a> {
     /// How many there are.
     pub count: usize,
     state: Option<&'a State>,
+    /// Tasks that were asked for in all rounds before this one.
+    before_round: Cell<usize>,
 }
 
 thread_local! {
@@ -75,6 +79,7 @@ impl Pool {
             running: AtomicUsize::new(0),
             arrived: AtomicUsize::new(0),
             generation: AtomicUsize::new(0),
+            dealt: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             panic: Mutex::new(None),
@@ -108,7 +113,7 @@ impl Pool {
         assert!(!INSIDE.get(), "a job of the pool cannot start another one");
         let workers = workers.clamp(1, self.threads());
         if workers == 1 {
-            return job(&Worker { index: 0, count: 1, state: None });
+            return job(&Worker { index: 0, count: 1, state: None, before_round: Cell::new(0) });
         }
         let _entry = lock(&self.entry);
         let job: &(dyn Fn(&Worker) + Sync) = &job;
@@ -119,6 +124,7 @@ impl Pool {
         unsafe { *state.job.get() = Some(job) };
         state.workers.store(workers, Ordering::Relaxed);
         state.arrived.store(0, Ordering::Relaxed);
+        state.dealt.store(0, Ordering::Relaxed);
         state.running.store(self.threads.len(), Ordering::Relaxed);
         state.epoch.fetch_add(1, Ordering::Release);
         if *lock(&state.sleeping) > 0 {
@@ -207,7 +213,8 @@ impl State {
 
     fn work(&self, index: usize, job: Job) {
         INSIDE.set(true);
-        let worker = Worker { index, count: self.workers.load(Ordering::Relaxed), state: Some(self) };
+        let count = self.workers.load(Ordering::Relaxed);
+        let worker = Worker { index, count, state: Some(self), before_round: Cell::new(0) };
         // SAFETY: `Pool::run` keeps the job alive until all workers are done.
         let result = catch_unwind(AssertUnwindSafe(|| unsafe { (*job)(&worker) }));
         INSIDE.set(false);
@@ -229,6 +236,21 @@ impl Worker<'_> {
         let blocks = n.div_ceil(block);
         let edge = |index: usize| (blocks * index / self.count * block).min(n);
         edge(self.index)..edge(self.index + 1)
+    }
+
+    /// A round of `tasks` tasks, each of which goes to the worker that asks first: so that one that was held up leaves more to the
+    /// others. All workers must go through the same rounds to their ends, with a [barrier](Worker::barrier) between two of them.
+    pub(crate) fn deal(&self, tasks: usize) -> impl Iterator<Item = usize> {
+        let first = self.before_round.get();
+        // Every worker asks once in vain.
+        self.before_round.set(first + tasks + self.count);
+        let mut alone = 0..tasks;
+        std::iter::from_fn(move || match self.state {
+            Some(state) => {
+                Some(state.dealt.fetch_add(1, Ordering::Relaxed) - first).filter(|&task| task < tasks)
+            }
+            None => alone.next(),
+        })
     }
 
     /// Waits until all workers are here. What was written before is seen by all behind it.
@@ -273,6 +295,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    fn worker(index: usize, count: usize) -> Worker<'static> {
+        Worker { index, count, state: None, before_round: Cell::new(0) }
+    }
+
     #[test]
     fn every_worker_runs_once_and_sees_what_others_wrote_before_a_barrier() {
         let pool = Pool::new(3, 1);
@@ -290,11 +316,26 @@ mod tests {
     }
 
     #[test]
+    fn every_task_of_every_round_is_dealt_once() {
+        let pool = Pool::new(3, 1);
+        for workers in 1..=3 {
+            let done: Vec<Vec<AtomicUsize>> =
+                [0, 1, 2, 7, 40].map(|tasks| (0..tasks).map(|_| AtomicUsize::new(0)).collect()).into();
+            pool.run(workers, |worker| {
+                for round in &done {
+                    worker.deal(round.len()).for_each(|task| _ = round[task].fetch_add(1, Ordering::Relaxed));
+                    worker.barrier();
+                }
+            });
+            assert!(done.iter().flatten().all(|task| task.load(Ordering::Relaxed) == 1), "{done:?}");
+        }
+    }
+
+    #[test]
     fn shares_cover_everything_once_in_whole_blocks() {
         for count in 1..5 {
             for n in 0..70 {
-                let shares: Vec<_> =
-                    (0..count).map(|index| Worker { index, count, state: None }.share(n, 16)).collect();
+                let shares: Vec<_> = (0..count).map(|index| worker(index, count).share(n, 16)).collect();
                 assert_eq!(shares[0].start, 0);
                 assert_eq!(shares[count - 1].end, n);
                 assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));

@@ -176,6 +176,11 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn fetch(address: *const f32) {
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+        }
+
+        #[inline(always)]
         unsafe fn load_raw(from: *const f32) -> Self {
             Avx2(unsafe { _mm256_loadu_ps(from) })
         }

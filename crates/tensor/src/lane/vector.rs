@@ -31,6 +31,9 @@ pub trait Vector: Lane {
     /// # Safety
     /// `to` must be valid for writing `LANES` numbers.
     unsafe fn store_raw(self, to: *mut f32);
+    /// Asks for the cache line of an address that is soon to be used. Any address will do, and nothing is read.
+    #[inline(always)]
+    fn fetch(_address: *const f32) {}
     /// The square root.
     fn sqrt(self) -> Self;
     /// `self / other`.

@@ -18,9 +18,8 @@ pub(crate) use pack::{PANEL, Packed};
 
 use crate::device::{Cpu, Device};
 use crate::memory::Buffer;
-use crate::pool::Worker;
 use crate::shared::{Grid, SharedSlice};
-use kernel::{STRIP, multiply_block};
+use kernel::{Block, STRIP, multiply_block};
 use pack::{pack_panels, pack_strips};
 use std::ops::Range;
 
@@ -28,8 +27,17 @@ use std::ops::Range;
 const DEPTH: usize = 256;
 /// Rows of a block: so many rows of `a`, [`DEPTH`] deep, fill a quarter of the second cache.
 const HEIGHT: usize = 120;
+/// Numbers of `b` that are packed before they are multiplied: a share of the last cache.
+const PACKED: usize = 1 << 20;
+/// Panels that a worker packs at a time.
+const PACKED_AT_ONCE: usize = 4;
 /// Up to this many rows, `a` is read in place instead of being packed.
 pub(crate) const FEW_ROWS: usize = 96;
+
+/// How deep a `b` of so many panels is packed at once: in whole blocks.
+fn packed_depth(panels: usize) -> usize {
+    (PACKED / (panels * PANEL * DEPTH)).max(1) * DEPTH
+}
 
 /// About so many rows, and a few at least, that products cut into whole blocks.
 pub(crate) fn rows_of_blocks(rows: usize) -> usize {
@@ -128,71 +136,109 @@ fn few_rows(cpu: &Cpu, target: Grid, a: Mat, b: &Packed, update: Update) {
     });
 }
 
-/// The general case: blocks of `a` and `b` are packed to fit the caches.
+/// The general case: blocks of `a` and `b` are packed to fit the caches, and tiles of `out` are dealt out to the workers.
 fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Update) {
     let (m, k, n) = (a.rows(), a.columns(), b.shape().1);
     let workers = cpu.pool.workers_for(m * n * k / PANEL);
     let panels = n.div_ceil(PANEL);
-    let depth = DEPTH.min(k);
+    let depth = match b {
+        Right::Plain(_) => packed_depth(panels).min(k),
+        Right::Packed(_) => k,
+    };
     let mut right = match b {
         Right::Plain(_) => Some(Buffer::new(device, panels * PANEL * depth)),
         Right::Packed(_) => None,
     };
     let right = right.as_mut().map(|buffer| SharedSlice::new(buffer.numbers_mut()));
-    let height = HEIGHT.min(m.next_multiple_of(STRIP));
-    let mut left = Buffer::new(device, workers * height * depth);
+    let tiles = Tiles::new(workers, m, panels);
+    let left_size = tiles.height.min(HEIGHT).next_multiple_of(STRIP) * DEPTH.min(k);
+    let mut left = Buffer::new(device, workers * left_size);
     let left = SharedSlice::new(left.numbers_mut());
 
     cpu.pool.run(workers, |worker| {
-        let (rows, columns) = share(worker, m, panels);
-        let left_start = worker.index * height * depth;
-        for start in (0..k).step_by(DEPTH) {
-            let ks = start..(start + DEPTH).min(k);
+        let left_start = worker.index * left_size;
+        for start in (0..k).step_by(depth) {
+            let ks = start..(start + depth).min(k);
             if let (Right::Plain(b), Some(right)) = (b, right) {
-                let own = worker.share(panels, 1);
-                let range = own.start * PANEL * ks.len()..own.end * PANEL * ks.len();
-                // SAFETY: each worker packs its own panels, and none is read before the barrier.
-                pack_panels(b, ks.clone(), own, unsafe { right.get_mut(range) });
+                for some in worker.deal(panels.div_ceil(PACKED_AT_ONCE)) {
+                    let own = some * PACKED_AT_ONCE..((some + 1) * PACKED_AT_ONCE).min(panels);
+                    let range = own.start * PANEL * ks.len()..own.end * PANEL * ks.len();
+                    // SAFETY: each panel is packed by one worker, and none is read before the barrier.
+                    pack_panels(b, ks.clone(), own, unsafe { right.get_mut(range) });
+                }
                 worker.barrier();
             }
-            for top in (rows.start..rows.end).step_by(height) {
-                let block = top..(top + height).min(rows.end);
-                // SAFETY: each worker has a left block of its own.
-                let left = unsafe { left.get_mut(left_start..left_start + height * depth) };
-                pack_strips(a, block.clone(), ks.clone(), left);
-                for panel in columns.clone() {
-                    let packed = match (b, right) {
-                        (Right::Packed(b), _) => b.panel(panel, ks.clone()),
-                        // SAFETY: nobody writes the packed panels between the two barriers.
-                        (Right::Plain(_), Some(right)) => unsafe {
-                            right.get(panel * PANEL * ks.len()..(panel + 1) * PANEL * ks.len())
-                        },
-                        (Right::Plain(_), None) => {
-                            unreachable!("a plain operand has a place to be packed to")
+            let panel = |panel: usize, inner: &Range<usize>| match (b, right) {
+                (Right::Packed(b), _) => b.panel(panel, inner.clone()),
+                (Right::Plain(_), Some(right)) => {
+                    let first = panel * ks.len() - ks.start;
+                    // SAFETY: nobody writes the packed panels between the two barriers.
+                    unsafe { right.get((first + inner.start) * PANEL..(first + inner.end) * PANEL) }
+                }
+                (Right::Plain(_), None) => unreachable!("a plain operand has a place to be packed to"),
+            };
+            for tile in worker.deal(tiles.count()) {
+                let (rows, columns) = tiles.at(tile);
+                for inner in parts(ks.clone(), DEPTH) {
+                    for rows in parts(rows.clone(), HEIGHT) {
+                        // SAFETY: each worker has a left block of its own.
+                        let left = unsafe { left.get_mut(left_start..left_start + left_size) };
+                        pack_strips(a, rows.clone(), inner.clone(), left);
+                        for at in columns.clone() {
+                            let width = PANEL.min(n - at * PANEL);
+                            let ahead = panel((at + 1).min(panels - 1), &inner);
+                            let add = update == Update::Add || inner.start > 0;
+                            let block = Block { rows: rows.len(), width, depth: inner.len(), add };
+                            // SAFETY: tiles do not overlap, and each is computed by one worker.
+                            unsafe {
+                                let place = target.at(rows.start, at * PANEL);
+                                multiply_block(cpu.isa, place, block, left, panel(at, &inner), ahead);
+                            };
                         }
-                    };
-                    let width = PANEL.min(n - panel * PANEL);
-                    let continued = update == Update::Add || start > 0;
-                    let place = target.at(block.start, panel * PANEL);
-                    // SAFETY: the workers write different rows or different columns of `out`.
-                    unsafe {
-                        multiply_block(cpu.isa, place, block.len(), width, left, packed, ks.len(), continued);
-                    };
+                    }
                 }
             }
-            if matches!(b, Right::Plain(_)) {
+            if ks.end < k {
                 worker.barrier();
             }
         }
     });
 }
 
-/// The rows and the panels of a worker: rows are shared where there are enough of them, else panels.
-fn share(worker: &Worker, rows: usize, panels: usize) -> (Range<usize>, Range<usize>) {
-    if rows >= worker.count * FEW_ROWS || rows >= panels * PANEL {
-        (worker.share(rows, STRIP), 0..panels)
-    } else {
-        (0..rows, worker.share(panels, 1))
+/// A range in parts of so many, the last of which may have fewer.
+fn parts(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
+    range.clone().step_by(size).map(move |start| start..(start + size).min(range.end))
+}
+
+/// How `out` is cut into tiles: by rows where there are enough of them, else by panels.
+struct Tiles {
+    rows: usize,
+    panels: usize,
+    height: usize,
+    width: usize,
+}
+
+impl Tiles {
+    fn new(workers: usize, rows: usize, panels: usize) -> Tiles {
+        if rows >= workers * FEW_ROWS || rows >= panels * PANEL {
+            // As many for each worker, so that none has to wait for the last one.
+            let count = rows.div_ceil(HEIGHT).next_multiple_of(workers);
+            let height = rows.div_ceil(count).next_multiple_of(STRIP);
+            Tiles { rows, panels, height, width: panels }
+        } else {
+            Tiles { rows, panels, height: rows, width: panels.div_ceil(workers) }
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.rows.div_ceil(self.height) * self.panels.div_ceil(self.width)
+    }
+
+    /// The rows and the panels of a tile.
+    fn at(&self, tile: usize) -> (Range<usize>, Range<usize>) {
+        let across = self.panels.div_ceil(self.width);
+        let (row, panel) = (tile / across * self.height, tile % across * self.width);
+        (row..(row + self.height).min(self.rows), panel..(panel + self.width).min(self.panels))
     }
 }
 
