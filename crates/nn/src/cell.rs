@@ -1,14 +1,10 @@
-//! Recurrent cells by name: the one list of them, and what a model does with a cell whose type it does not know.
+//! Recurrent cells by name: the one list of them.
 
 use crate::activation::{ActivationKind, with_activation};
-use crate::attention::{ScanOps, Score};
 use couplet_tensor::activation::Activation;
-use couplet_tensor::cell::{Cell as EngineCell, Gru, Lstm, Simple};
-use couplet_tensor::ops::{LayerWeights, Recurrent, recurrent};
-use couplet_tensor::{Direction, Rows, Var};
+use couplet_tensor::cell::{Gru, Lstm, Simple};
+use couplet_tensor::ops::AnyCell;
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
-use std::sync::Arc;
 
 macro_rules! cells {
     ($($(#[$about:meta])* $kind:ident => $type:ty,)*) => {
@@ -39,9 +35,9 @@ macro_rules! cells {
         }
 
         impl CellKind {
-            fn ops<A: Activation>(self) -> &'static dyn CellOps {
+            fn engine<A: Activation>(self) -> AnyCell {
                 match self {
-                    $(CellKind::$kind => &PhantomData::<$type>,)*
+                    $(CellKind::$kind => AnyCell::of::<$type>(),)*
                 }
             }
         }
@@ -73,67 +69,13 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// What the engine does with it.
-    pub(crate) fn ops(self) -> &'static dyn CellOps {
-        with_activation!(self.activation, A => self.kind.ops::<A>())
+    /// The cell as the engine takes it.
+    pub fn engine(self) -> AnyCell {
+        with_activation!(self.activation, A => self.kind.engine::<A>())
     }
 
     /// Parts of its state: an LSTM has two.
     pub fn parts(self) -> usize {
-        self.ops().parts()
-    }
-}
-
-/// The engine's operations with one cell.
-pub(crate) trait CellOps: Sync {
-    /// Gates, in the order of the weights' row blocks.
-    fn gates(&self) -> usize;
-
-    /// How many of the gates have a bias of the state's share.
-    fn apart(&self) -> usize;
-
-    /// Parts of the state.
-    fn parts(&self) -> usize;
-
-    /// A layer over packed sequences.
-    fn sequence(
-        &self,
-        x: &Var,
-        rows: &Arc<Rows>,
-        direction: Direction,
-        weights: &LayerWeights,
-        start: Option<&[Var]>,
-    ) -> Recurrent;
-
-    /// The layers of a decoder whose context is fed back, with a score.
-    fn scan(&self, score: Score) -> &'static dyn ScanOps;
-}
-
-impl<C: EngineCell> CellOps for PhantomData<C> {
-    fn gates(&self) -> usize {
-        C::GATES
-    }
-
-    fn apart(&self) -> usize {
-        C::APART
-    }
-
-    fn parts(&self) -> usize {
-        C::PARTS
-    }
-
-    fn sequence(
-        &self,
-        x: &Var,
-        rows: &Arc<Rows>,
-        direction: Direction,
-        weights: &LayerWeights,
-        start: Option<&[Var]>,
-    ) -> Recurrent {
-        recurrent::<C>(x, rows, direction, weights, start)
-    }
-
-    fn scan(&self, score: Score) -> &'static dyn ScanOps {
-        score.scan_ops::<C>()
+        self.engine().parts()
     }
 }

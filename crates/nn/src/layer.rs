@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::pass::Pass;
-use couplet_tensor::ops::{GateNorm, LayerWeights, Norm, Recurrent, embedding, linear};
+use couplet_tensor::ops::{AnyCell, GateNorm, LayerWeights, Norm, Recurrent, embedding, linear, recurrent};
 use couplet_tensor::{Direction, Init, Param, Params, Rows, Var};
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ const FORGET: usize = 1;
 /// A recurrent layer in one direction.
 #[derive(Clone, Debug)]
 pub struct RecurrentLayer {
-    cell: Cell,
+    cell: AnyCell,
     input: Param,
     state: Param,
     bias: Param,
@@ -98,12 +98,13 @@ impl RecurrentLayer {
         hidden: usize,
     ) -> Self {
         let init = Init::Uniform(1.0 / (hidden as f32).sqrt());
-        let (gates, apart) = (cell.ops().gates() * hidden, cell.ops().apart() * hidden);
+        let engine = cell.engine();
+        let (gates, apart) = (engine.gates() * hidden, engine.apart() * hidden);
         let mut add = |part: &str, rows, columns, init| {
             params.add(&format!("{name}.{part}_{suffix}"), rows, columns, init)
         };
         let mut layer = RecurrentLayer {
-            cell,
+            cell: engine,
             input: add("weight_ih", gates, inputs, init),
             state: add("weight_hh", gates, hidden, init),
             bias: add("bias_ih", 1, gates, init),
@@ -122,6 +123,11 @@ impl RecurrentLayer {
             params.set(layer.bias, &bias);
         }
         layer
+    }
+
+    /// Its cell.
+    pub(crate) fn cell(&self) -> AnyCell {
+        self.cell
     }
 
     /// The weights as variables.
@@ -146,6 +152,6 @@ impl RecurrentLayer {
         direction: Direction,
         start: Option<&[Var]>,
     ) -> Recurrent {
-        self.cell.ops().sequence(x, rows, direction, &self.weights(pass), start)
+        recurrent(self.cell, x, rows, direction, &self.weights(pass), start)
     }
 }

@@ -12,8 +12,9 @@
 //! 5. An operation of [`ops`] takes [`Var`]s and returns them. Where one of them is on a [`Tape`], the operation leaves its
 //!    way back there; where none is, the same function keeps nothing: training and inference are the same code.
 //! 6. The large operations are a recurrent layer ([`ops::recurrent()`]) and a decoder with attention ([`ops::scan`]). They own
-//!    the time loop, the products and the threads, and are generic over a [`cell`] and a [`score`]: pointwise mathematics
-//!    that is written once, over a [`lane`]: for tests in `f64`, for vectors of the processor, and as source for a GPU.
+//!    the time loop, the products and the threads, and take any [`cell`] and any [`score`] ([`ops::AnyCell`],
+//!    [`ops::AnyScore`]): pointwise mathematics that is written once, over a [`lane`]: for tests in `f64`, for vectors of the
+//!    processor, and as source for a GPU.
 //! 7. [`Tape::backward`] brings the gradients into the store, and an [`optimiser`] makes new weights of them.
 //! 8. [`profile`] says where the time of all this goes.
 //!
@@ -75,6 +76,7 @@ pub mod selftest;
 mod shared;
 mod tape;
 mod tensor;
+mod type_name;
 
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;

@@ -2,11 +2,10 @@
 
 use couplet_tensor::cell::Cell;
 use couplet_tensor::lane::Lane;
-use couplet_tensor::ops::{LayerWeights, Memory, Scan, attend};
+use couplet_tensor::ops::{AnyCell, AnyScore, LayerWeights, Memory, Scan, attend};
 use couplet_tensor::random::{Stream, unit};
 use couplet_tensor::score::Score;
 use couplet_tensor::{Device, Isa, Params, Rows, Tape, Tensor, Var};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The nearer, the better: `e^(−(q − k)²)` for each place.
@@ -59,7 +58,7 @@ fn a_score_from_outside_by_hand() {
         rows: Arc::new(Rows::new(&[2])),
         of: [0].into(),
     };
-    let [context, weights] = attend::<Near>(&constant(1, &[0.0]), None, &memory);
+    let [context, weights] = attend(AnyScore::of::<Near>(), &constant(1, &[0.0]), None, &memory);
     assert!((context.value().item() - 0.622_459).abs() < 1e-6, "{context:?}");
     assert!((weights.value().to_vec()[1] - 0.377_541).abs() < 1e-6, "{weights:?}");
 }
@@ -99,8 +98,13 @@ fn both_in_a_fused_scan() {
         };
         let inputs = [memory.keys.clone(), layer.input.clone(), layer.state.clone()];
         let query = leaf(DEPTH, HIDDEN);
-        let scan =
-            Scan::<Leaky, Near> { layers: vec![layer], query: Some(query), vector: None, kind: PhantomData };
+        let scan = Scan {
+            cell: AnyCell::of::<Leaky>(),
+            score: AnyScore::of::<Near>(),
+            layers: vec![layer],
+            query: Some(query),
+            vector: None,
+        };
         let x = leaf(target.total(), 2);
         let start = scan.zero_state(target.batch(), &memory);
         let scanned = match fused {

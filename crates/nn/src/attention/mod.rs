@@ -26,8 +26,8 @@
 
 mod score;
 
+pub(crate) use score::Made;
 pub use score::{AttentionKind, Score, ScoreKind};
-pub(crate) use score::{Made, ScanOps, ScanWeights};
 
 use crate::config::AttentionConfig;
 use crate::layer::Linear;
@@ -64,7 +64,7 @@ impl Attention {
     ) -> Option<Attention> {
         let score = config.score()?;
         let AttentionConfig { heads, size, .. } = *config;
-        let made = score.kind.made();
+        let (made, has_vector) = (score.kind.made(), score.engine().has_vector());
         let uniform = |inputs: usize| Init::Uniform(1.0 / (inputs as f32).sqrt());
         let keys = config.key_width(score.kind, width);
         let has_key = !matches!(made, Made::Neither | Made::Query);
@@ -73,7 +73,7 @@ impl Attention {
             key: has_key.then(|| Linear::new(params, "attention.key", width, keys, bias)),
             query: (made != Made::Neither)
                 .then(|| params.add("attention.query.weight", keys, hidden, uniform(hidden))),
-            vector: score.has_vector().then(|| params.add("attention.vector", 1, keys, uniform(keys))),
+            vector: has_vector.then(|| params.add("attention.vector", 1, keys, uniform(keys))),
             value: config.values.then(|| Linear::new(params, "attention.value", width, size, false)),
             key_scale: config.is_scaled().then(|| 1.0 / ((keys / heads) as f32).sqrt()),
             heads,

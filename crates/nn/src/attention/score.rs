@@ -1,15 +1,11 @@
-//! Attention scores by name: the one list of them, and what a model does with a score whose type it does not know.
+//! Attention scores by name: the one list of them.
 
 use crate::activation::{ActivationKind, with_activation};
+use couplet_tensor::Var;
 use couplet_tensor::activation::Activation;
-use couplet_tensor::cell::Cell as EngineCell;
-use couplet_tensor::ops::{LayerWeights, Memory, Scan, ScanState, Scanned, attend};
-use couplet_tensor::score::{Additive, Dot, Linear, Score as EngineScore};
-use couplet_tensor::{Rows, Var};
+use couplet_tensor::ops::{AnyScore, Memory, attend};
+use couplet_tensor::score::{Additive, Dot, Linear};
 use serde::{Deserialize, Serialize};
-use std::fmt::Debug;
-use std::marker::PhantomData;
-use std::sync::Arc;
 
 macro_rules! scores {
     ($($(#[$about:meta])* $kind:ident => $type:ty, $made:ident;)*) => {
@@ -47,15 +43,9 @@ macro_rules! scores {
                 }
             }
 
-            fn ops<A: Activation>(self) -> &'static dyn ScoreOps {
+            fn engine<A: Activation>(self) -> AnyScore {
                 match self {
-                    $(ScoreKind::$kind => &PhantomData::<$type>,)*
-                }
-            }
-
-            fn scan_ops<C: EngineCell, A: Activation>(self) -> &'static dyn ScanOps {
-                match self {
-                    $(ScoreKind::$kind => &PhantomData::<(C, $type)>,)*
+                    $(ScoreKind::$kind => AnyScore::of::<$type>(),)*
                 }
             }
         }
@@ -113,86 +103,14 @@ impl From<ScoreKind> for Score {
 }
 
 impl Score {
+    /// The score as the engine takes it.
+    pub fn engine(self) -> AnyScore {
+        with_activation!(self.activation, A => self.kind.engine::<A>())
+    }
+
     /// Attention pooling, `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j`: the context of each query, and the weights that made
     /// it. `vector` is that of scores that have one.
     pub fn attend(self, query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
-        self.ops().attend(query, vector, memory)
+        attend(self.engine(), query, vector, memory)
     }
-
-    /// Whether it has a vector.
-    pub fn has_vector(self) -> bool {
-        self.ops().has_vector()
-    }
-
-    fn ops(self) -> &'static dyn ScoreOps {
-        with_activation!(self.activation, A => self.kind.ops::<A>())
-    }
-
-    /// What the engine does with it and a cell.
-    pub(crate) fn scan_ops<C: EngineCell>(self) -> &'static dyn ScanOps {
-        with_activation!(self.activation, A => self.kind.scan_ops::<C, A>())
-    }
-}
-
-/// The engine's operations with one score.
-trait ScoreOps {
-    fn has_vector(&self) -> bool;
-
-    fn attend(&self, query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2];
-}
-
-impl<S: EngineScore> ScoreOps for PhantomData<S> {
-    fn has_vector(&self) -> bool {
-        S::VECTOR
-    }
-
-    fn attend(&self, query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
-        attend::<S>(query, vector, memory)
-    }
-}
-
-/// The weights of layers whose context is fed back.
-#[derive(Clone, Debug)]
-pub(crate) struct ScanWeights {
-    pub(crate) layers: Vec<LayerWeights>,
-    pub(crate) query: Option<Var>,
-    pub(crate) vector: Option<Var>,
-}
-
-/// The engine's operations with one cell and one score.
-pub(crate) trait ScanOps: Debug + Sync {
-    /// All steps of packed targets.
-    fn sequence(
-        &self,
-        weights: ScanWeights,
-        x: &Var,
-        rows: &Arc<Rows>,
-        start: &ScanState,
-        memory: &Memory,
-    ) -> Scanned;
-
-    /// One step without a way back: the next state and the attention's weights.
-    fn step(&self, weights: ScanWeights, x: &Var, state: &ScanState, memory: &Memory) -> (ScanState, Var);
-}
-
-impl<C: EngineCell, S: EngineScore> ScanOps for PhantomData<(C, S)> {
-    fn sequence(
-        &self,
-        weights: ScanWeights,
-        x: &Var,
-        rows: &Arc<Rows>,
-        start: &ScanState,
-        memory: &Memory,
-    ) -> Scanned {
-        scan::<C, S>(weights).sequence(x, rows, start, memory)
-    }
-
-    fn step(&self, weights: ScanWeights, x: &Var, state: &ScanState, memory: &Memory) -> (ScanState, Var) {
-        scan::<C, S>(weights).advance(x, state, memory)
-    }
-}
-
-fn scan<C: EngineCell, S: EngineScore>(weights: ScanWeights) -> Scan<C, S> {
-    let ScanWeights { layers, query, vector } = weights;
-    Scan { layers, query, vector, kind: PhantomData }
 }

@@ -1,11 +1,10 @@
 //! The layers of a recurrent decoder, with attention or without.
 
-use crate::attention::{Attention, ScanOps, ScanWeights};
-use crate::cell::Cell;
+use crate::attention::Attention;
 use crate::config::{AttentionConfig, QueryKind};
 use crate::layer::RecurrentLayer;
 use crate::pass::Pass;
-use couplet_tensor::ops::{Memory, ScanState, gather_rows, steps_before};
+use couplet_tensor::ops::{Memory, Scan, ScanState, gather_rows, steps_before};
 use couplet_tensor::{Direction, Rows, Tensor, Var};
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ pub(crate) enum Sight {
     /// Its states look, and what they see goes nowhere but into the prediction.
     After(Attention),
     /// What they see enters the next step.
-    Fed { attention: Attention, query: QueryKind, scan: &'static dyn ScanOps },
+    Fed { attention: Attention, query: QueryKind },
 }
 
 /// Where the layers stand, a row for each hypothesis.
@@ -55,13 +54,10 @@ pub(crate) struct Written {
 }
 
 impl Sight {
-    pub(crate) fn new(attention: Option<Attention>, config: &AttentionConfig, cell: Cell) -> Sight {
+    pub(crate) fn new(attention: Option<Attention>, config: &AttentionConfig) -> Sight {
         match attention {
             None => Sight::Blind,
-            Some(attention) if config.feed => {
-                let scan = cell.ops().scan(attention.score());
-                Sight::Fed { attention, query: config.query, scan }
-            }
+            Some(attention) if config.feed => Sight::Fed { attention, query: config.query },
             Some(attention) => Sight::After(attention),
         }
     }
@@ -114,7 +110,7 @@ impl Layers {
                 let (context, weights) = (zeros(memory.values.columns()), zeros(memory.weight_columns()));
                 Some(Seen { context, weights })
             }
-            Sight::Fed { attention, query: QueryKind::Previous, .. } => {
+            Sight::Fed { attention, query: QueryKind::Previous } => {
                 let [context, weights] = attention.forward(pass, top, memory);
                 Some(Seen { context, weights })
             }
@@ -125,9 +121,9 @@ impl Layers {
     /// One step: `x` holds a row for each row of the state.
     pub(crate) fn step(&self, pass: &Pass, x: &Var, state: &LayersState) -> (Written, LayersState) {
         match (&self.sight, &state.memory, &state.seen) {
-            (Sight::Fed { query, scan, .. }, Some(memory), Some(seen)) => {
+            (Sight::Fed { attention, query }, Some(memory), Some(seen)) => {
                 let before = ScanState { layers: state.layers.clone(), context: seen.context.clone() };
-                let (after, weights) = scan.step(self.scan_weights(pass), x, &before, memory);
+                let (after, weights) = self.scan(pass, attention).advance(x, &before, memory);
                 let states = after.layers[self.layers.len() - 1][0].clone();
                 let now = Seen { context: after.context, weights };
                 let read = if *query == QueryKind::Previous { seen.clone() } else { now.clone() };
@@ -146,9 +142,9 @@ impl Layers {
     /// All steps of packed targets; row `i` of the state belongs to place `i`.
     pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, state: &LayersState) -> Written {
         match (&self.sight, &state.memory, &state.seen) {
-            (Sight::Fed { query, scan, .. }, Some(memory), Some(first)) => {
+            (Sight::Fed { attention, query }, Some(memory), Some(first)) => {
                 let start = ScanState { layers: state.layers.clone(), context: first.context.clone() };
-                let scanned = scan.sequence(self.scan_weights(pass), x, rows, &start, memory);
+                let scanned = self.scan(pass, attention).sequence(x, rows, &start, memory);
                 let seen = Seen { context: scanned.contexts, weights: scanned.weights };
                 let seen = match query {
                     QueryKind::New => seen,
@@ -187,11 +183,12 @@ impl Layers {
         Some(Seen { context, weights })
     }
 
-    fn scan_weights(&self, pass: &Pass) -> ScanWeights {
+    /// The layers and the attention whose context is fed back, as the engine's one operation.
+    fn scan(&self, pass: &Pass, attention: &Attention) -> Scan {
         let layers = self.layers.iter().map(|layer| layer.weights(pass)).collect();
-        let [query, vector] =
-            self.sight.attention().map(|attention| attention.weights(pass)).unwrap_or_default();
-        ScanWeights { layers, query, vector }
+        let [query, vector] = attention.weights(pass);
+        let cell = self.layers[0].cell();
+        Scan { cell, score: attention.score().engine(), layers, query, vector }
     }
 }
 
@@ -223,7 +220,7 @@ mod tests {
         let pass = Pass::inference(&params);
         let memory =
             attention.memory(&pass, &matrix(&[&[1.0], &[-1.0]]), &Rows::new(&[2]).into(), [0].into());
-        let layers = Layers { layers: vec![layer], sight: Sight::new(Some(attention), &config, cell) };
+        let layers = Layers { layers: vec![layer], sight: Sight::new(Some(attention), &config) };
         let start = layers.start(&pass, vec![vec![matrix(&[&[0.5]])]], Some(memory));
         let rows = Rows::new(&[2]).into();
         let written = layers.sequence(&pass, &matrix(&[&[0.1], &[-0.2]]), &rows, &start);

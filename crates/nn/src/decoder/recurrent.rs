@@ -51,7 +51,7 @@ impl RecurrentDecoder {
             RecurrentLayer::new(params, "decoder", &format!("l{layer}"), cell, inputs, hidden)
         });
         let layers = layers.collect();
-        let sight = Sight::new(Attention::new(params, attention, width, hidden), attention, cell);
+        let sight = Sight::new(Attention::new(params, attention, width, hidden), attention);
         let readout = Readout::new(params, config.readout(), hidden, seen + told, decoder.embedding);
         let output = match decoder.tied {
             Tied::None => Linear::new(params, "decoder.output", hidden, vocabulary, true),

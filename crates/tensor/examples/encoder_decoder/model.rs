@@ -4,12 +4,11 @@
 
 use couplet_tensor::cell::Lstm;
 use couplet_tensor::ops::{
-    CrossEntropy, LayerWeights, Memory, Scan, ScanState, concat_columns, cross_entropy, embedding,
-    gather_rows, linear, recurrent, tanh,
+    AnyCell, AnyScore, CrossEntropy, LayerWeights, Memory, Scan, ScanState, concat_columns, cross_entropy,
+    embedding, gather_rows, linear, recurrent, tanh,
 };
 use couplet_tensor::score::Additive;
 use couplet_tensor::{Direction, Init, Param, Params, Rows, Tape, Var};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// How large the model is. The decoder has twice the encoder's units, so that both directions' states fit its own.
@@ -156,14 +155,14 @@ impl Model {
 
     /// The attention vector of every target token, from which the next one is predicted.
     pub(crate) fn features(&self, on: impl Fn(Param) -> Var + Copy, batch: &Batch) -> Var {
+        let lstm = AnyCell::of::<Lstm>();
         // The encoder: each layer reads the states of the one below, in both directions.
         let mut states = embedding(&on(self.source_embedding), &batch.source); // [source rows, embedding]
         let mut starts = Vec::new();
         for directions in &self.encoder {
             let [forward, backward] = directions.each_ref().map(|layer| layer.weights(on));
-            let forward = recurrent::<Lstm>(&states, &batch.source_rows, Direction::Forward, &forward, None);
-            let backward =
-                recurrent::<Lstm>(&states, &batch.source_rows, Direction::Backward, &backward, None);
+            let forward = recurrent(lstm, &states, &batch.source_rows, Direction::Forward, &forward, None);
+            let backward = recurrent(lstm, &states, &batch.source_rows, Direction::Backward, &backward, None);
             states = concat_columns(&[&forward.states, &backward.states]); // [source rows, decoder]
             // Each decoder layer begins where both directions of its encoder layer ended, in the target's order.
             let join = |(a, b)| gather_rows(&concat_columns(&[a, b]), &batch.source_of); // [batch, decoder]
@@ -178,11 +177,12 @@ impl Model {
             rows: Arc::clone(&batch.source_rows),
             of: Arc::clone(&batch.source_of),
         };
-        let scan = Scan::<Lstm, Additive> {
+        let scan = Scan {
+            cell: lstm,
+            score: AnyScore::of::<Additive>(),
             layers: self.decoder.iter().map(|layer| layer.weights(on)).collect(),
             query: Some(on(self.query)),
             vector: Some(on(self.vector)),
-            kind: PhantomData,
         };
         let zero = scan.zero_state(batch.target_rows.batch(), &memory);
         let start = ScanState { layers: starts, ..zero };

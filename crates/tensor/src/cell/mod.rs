@@ -1,8 +1,8 @@
 //! Recurrent cells: what one unit does with its gates.
 //!
 //! A cell is pointwise mathematics only, written over [`Lane`]: the matrix products, the time loop and the threads belong to
-//! the operations that drive it ([`crate::ops::recurrent()`], [`crate::ops::scan`]). A new cell is one file like
-//! [`lstm`](Lstm)'s.
+//! the operations that drive it ([`crate::ops::recurrent()`], [`crate::ops::scan`]), which take it as an
+//! [`AnyCell`](crate::ops::AnyCell). A new cell is one file like [`lstm`](Lstm)'s.
 
 mod gru;
 mod lstm;
@@ -47,9 +47,4 @@ pub trait Cell: Copy + Send + Sync + 'static {
 pub const fn slots<C: Cell>() -> usize {
     const { assert!(C::GATES + C::APART <= MAX_SLOTS && C::PARTS <= MAX_PARTS && C::APART <= C::GATES) };
     C::GATES + C::APART
-}
-
-/// The slot that gets the state's share of a gate.
-pub(crate) const fn state_slot<C: Cell>(gate: usize) -> usize {
-    if gate < C::GATES - C::APART { gate } else { gate + C::APART }
 }

@@ -25,7 +25,7 @@ mod time_loop;
 pub use arrange::{
     concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block, steps_before,
 };
-pub use attention::{Memory, attend};
+pub use attention::{AnyScore, Memory, attend};
 pub use cell_step::cell_step;
 pub use cross_entropy::{CrossEntropy, cross_entropy};
 pub use dropout::{Dropout, dropout};
@@ -39,6 +39,7 @@ pub use pool::{Pooling, pool};
 pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use scan::{Scan, ScanState, Scanned};
 pub use softmax::softmax;
+pub use time_loop::AnyCell;
 
 /// Every kernel's source under its name, those that are generic with each cell, score and function.
 #[cfg(feature = "cuda")]

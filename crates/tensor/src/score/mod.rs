@@ -1,8 +1,8 @@
 //! Attention scores: how well a query fits a key.
 //!
 //! Like a cell, a score is pointwise mathematics only: the energy of a key is the sum of one term for each place of query
-//! and key. Projections of states to queries and keys are matrix products and lie outside. A new score is one file like
-//! [`additive`](Additive)'s.
+//! and key. Projections of states to queries and keys are matrix products and lie outside. The operations take it as an
+//! [`AnyScore`](crate::ops::AnyScore). A new score is one file like [`additive`](Additive)'s.
 
 mod additive;
 mod dot;

@@ -4,18 +4,21 @@ use crate::support::{Input, isas, layer_inputs, layer_weights, numbers};
 use couplet_tensor::activation::{Relu, Sigmoid};
 use couplet_tensor::cell::{Gru, Lstm, Simple};
 use couplet_tensor::ops::{
-    Memory, Pooling, Scan, flatten_steps, linear, logistic_loss, pool, recurrent, repeat_over_steps,
-    steps_before,
+    AnyCell, AnyScore, Memory, Pooling, Scan, flatten_steps, linear, logistic_loss, pool, recurrent,
+    repeat_over_steps, steps_before,
 };
 use couplet_tensor::score::{Additive, Linear};
 use couplet_tensor::{Device, Direction, Isa, Params, Rows, Tape, Tensor, Var};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 const LENGTHS: [usize; 6] = [3, 9, 0, 1, 7, 5];
 const STEPS: usize = 9;
 const INPUTS: usize = 7;
 const HIDDEN: usize = 18;
+
+const RELU: AnyCell = AnyCell::of::<Simple<Relu>>();
+const GRU: AnyCell = AnyCell::of::<Gru>();
+const LSTM: AnyCell = AnyCell::of::<Lstm>();
 
 /// One to three threads, which share even the smallest work.
 fn devices(isa: Isa) -> [Device; 3] {
@@ -31,10 +34,10 @@ struct Given {
 
 /// The weights of everything, in the order in which [`give`] takes them.
 fn weights() -> Vec<Input> {
-    let mut weights = layer_inputs::<Simple<Relu>>(0, INPUTS, HIDDEN, false);
-    weights.extend(layer_inputs::<Lstm>(1, HIDDEN, HIDDEN, true));
-    weights.extend(layer_inputs::<Gru>(2, 2 * HIDDEN, HIDDEN, false));
-    weights.extend(layer_inputs::<Lstm>(3, 2 * HIDDEN, HIDDEN, false));
+    let mut weights = layer_inputs(RELU, 0, INPUTS, HIDDEN, false);
+    weights.extend(layer_inputs(LSTM, 1, HIDDEN, HIDDEN, true));
+    weights.extend(layer_inputs(GRU, 2, 2 * HIDDEN, HIDDEN, false));
+    weights.extend(layer_inputs(LSTM, 3, 2 * HIDDEN, HIDDEN, false));
     weights.extend([
         Input::weight("keys", 3, HIDDEN),
         Input::weight("query", 3, HIDDEN),
@@ -46,13 +49,13 @@ fn weights() -> Vec<Input> {
 
 fn give(x: &Var, rows: &Arc<Rows>, weights: &[Var]) -> Given {
     let mut left = weights.iter();
-    let relu = layer_weights::<Simple<Relu>>(&mut left, false);
-    let normalised = layer_weights::<Lstm>(&mut left, true);
-    let [gru, lstm] = [layer_weights::<Gru>(&mut left, false), layer_weights::<Lstm>(&mut left, false)];
+    let relu = layer_weights(RELU, &mut left, false);
+    let normalised = layer_weights(LSTM, &mut left, true);
+    let [gru, lstm] = [layer_weights(GRU, &mut left, false), layer_weights(LSTM, &mut left, false)];
     let [keys, query, vector, logit] = std::array::from_fn(|_| left.next().expect("a weight").clone());
 
-    let below = recurrent::<Simple<Relu>>(x, rows, Direction::Backward, &relu, None).states;
-    let states = recurrent::<Lstm>(&below, rows, Direction::Forward, &normalised, None).states;
+    let below = recurrent(RELU, x, rows, Direction::Backward, &relu, None).states;
+    let states = recurrent(LSTM, &below, rows, Direction::Forward, &normalised, None).states;
     let [mean, largest] = [Pooling::Mean, Pooling::Max].map(|how| pool(&states, rows, how));
     let flat = flatten_steps(&states, rows, STEPS);
     let before = steps_before(&states, rows, &mean);
@@ -68,16 +71,22 @@ fn give(x: &Var, rows: &Arc<Rows>, weights: &[Var]) -> Given {
         of: Arc::clone(&of),
     };
     let by_linear = memory(linear(&states, &keys, None), 3);
-    let scan = Scan::<Gru, Linear<Sigmoid>> {
+    let scan = Scan {
+        cell: GRU,
+        score: AnyScore::of::<Linear<Sigmoid>>(),
         layers: vec![gru],
         query: Some(query),
         vector: None,
-        kind: PhantomData,
     };
     let first = scan.sequence(&before, rows, &scan.zero_state(rows.batch(), &by_linear), &by_linear);
     let by_additive = memory(states.clone(), 2);
-    let scan =
-        Scan::<Lstm, Additive> { layers: vec![lstm], query: None, vector: Some(vector), kind: PhantomData };
+    let scan = Scan {
+        cell: LSTM,
+        score: AnyScore::of::<Additive>(),
+        layers: vec![lstm],
+        query: None,
+        vector: Some(vector),
+    };
     let second = scan.sequence(&before, rows, &scan.zero_state(rows.batch(), &by_additive), &by_additive);
     Given {
         of_rows: vec![

@@ -4,19 +4,19 @@ use crate::support::{HAND, Input, agree, assert_close, by_hand, check};
 use couplet_tensor::Var;
 use couplet_tensor::activation::{Activation, Identity, Relu, Sigmoid};
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple, slots};
-use couplet_tensor::ops::{cell_step, scale};
+use couplet_tensor::ops::{AnyCell, cell_step, scale};
 
 /// The input's share, the state's share, the bias of the state where there is use for one, the state before.
-fn inputs<C: Cell>(rows: usize, hidden: usize) -> Vec<Input> {
-    let shares = ["of_input", "of_state"].map(|name| Input::random(name, rows, C::GATES * hidden));
-    let bias = (C::APART > 0).then(|| Input::random("state_bias", 1, C::APART * hidden));
-    let before = (0..C::PARTS).map(|part| Input::random(&format!("before {part}"), rows, hidden));
+fn inputs(cell: AnyCell, rows: usize, hidden: usize) -> Vec<Input> {
+    let shares = ["of_input", "of_state"].map(|name| Input::random(name, rows, cell.gates() * hidden));
+    let bias = (cell.apart() > 0).then(|| Input::random("state_bias", 1, cell.apart() * hidden));
+    let before = (0..cell.parts()).map(|part| Input::random(&format!("before {part}"), rows, hidden));
     shares.into_iter().chain(bias).chain(before).collect()
 }
 
 fn run<C: Cell>(vars: &[Var]) -> Vec<Var> {
     let (bias, before) = vars[2..].split_at(usize::from(C::APART > 0));
-    cell_step::<C>(&vars[0], &vars[1], bias.first(), before)
+    cell_step(AnyCell::of::<C>(), &vars[0], &vars[1], bias.first(), before)
 }
 
 /// A unit at a time: its gates, those that are apart twice, and the cell's formula in `f64`.
@@ -46,7 +46,7 @@ fn reference<C: Cell>(numbers: &[Vec<f64>], hidden: usize) -> Vec<Vec<f64>> {
 fn equals_formula<C: Cell>() {
     // The last is enough for two workers.
     for [rows, hidden] in [[0, 7], [1, 1], [2, 7], [3, 8], [7, 9], [9, 33], [70, 33]] {
-        check(&inputs::<C>(rows, hidden), run::<C>, |numbers| reference::<C>(numbers, hidden));
+        check(&inputs(AnyCell::of::<C>(), rows, hidden), run::<C>, |numbers| reference::<C>(numbers, hidden));
     }
 }
 
@@ -162,20 +162,21 @@ fn shares_of_gates_that_are_not_apart_may_be_exchanged() {
         let vars: Vec<Var> = [1, 0, 2, 3].map(|i| vars[i].clone()).to_vec();
         run::<Lstm>(&vars)
     };
-    agree(&inputs::<Lstm>(3, 9), run::<Lstm>, exchanged);
+    agree(&inputs(AnyCell::of::<Lstm>(), 3, 9), run::<Lstm>, exchanged);
 }
 
 #[test]
 fn a_missing_bias_of_the_state_counts_as_zero() {
-    let inputs = inputs::<Gru>(3, 9);
-    let with = |vars: &[Var]| cell_step::<Gru>(&vars[0], &vars[1], Some(&scale(&vars[2], 0.0)), &vars[3..]);
-    agree(&inputs, with, |vars| cell_step::<Gru>(&vars[0], &vars[1], None, &vars[3..]));
+    let gru = AnyCell::of::<Gru>();
+    let inputs = inputs(gru, 3, 9);
+    let with = |vars: &[Var]| cell_step(gru, &vars[0], &vars[1], Some(&scale(&vars[2], 0.0)), &vars[3..]);
+    agree(&inputs, with, |vars| cell_step(gru, &vars[0], &vars[1], None, &vars[3..]));
 }
 
 #[test]
 #[should_panic(expected = "gates of 2 × 3 units")]
 fn gates_that_do_not_fit_the_state_are_named() {
-    let mut inputs = inputs::<Lstm>(2, 3);
+    let mut inputs = inputs(AnyCell::of::<Lstm>(), 2, 3);
     inputs[0] = Input::random("of_input", 2, 11);
     by_hand(&inputs, run::<Lstm>);
 }

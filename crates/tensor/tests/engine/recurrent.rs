@@ -5,7 +5,7 @@ use crate::support::{
 };
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::recurrent::{by_steps, reference};
-use couplet_tensor::ops::{LayerWeights, Recurrent, recurrent};
+use couplet_tensor::ops::{AnyCell, LayerWeights, Recurrent, recurrent};
 use couplet_tensor::{Direction, Rows, Var};
 use std::sync::Arc;
 
@@ -22,26 +22,26 @@ struct Case {
 }
 
 /// [`recurrent`], or the loop that it must equal.
-type Layer = fn(&Var, &Arc<Rows>, Direction, &LayerWeights, Option<&[Var]>) -> Recurrent;
+type Layer = fn(AnyCell, &Var, &Arc<Rows>, Direction, &LayerWeights, Option<&[Var]>) -> Recurrent;
 
 impl Case {
-    fn inputs<C: Cell>(&self) -> Vec<Input> {
+    fn inputs(&self, cell: AnyCell) -> Vec<Input> {
         let mut inputs = vec![Input::random("x", self.rows.total(), self.inputs)];
-        inputs.extend(layer_inputs::<C>(0, self.inputs, self.hidden, self.norm));
+        inputs.extend(layer_inputs(cell, 0, self.inputs, self.hidden, self.norm));
         if self.start {
             let part = |part| Input::random(&format!("start {part}"), self.rows.batch(), self.hidden);
-            inputs.extend((0..C::PARTS).map(part));
+            inputs.extend((0..cell.parts()).map(part));
         }
         inputs
     }
 
     /// The states, and the parts of the last state.
-    fn run<C: Cell>(&self, vars: &[Var], layer: Layer) -> Vec<Var> {
+    fn run(&self, cell: AnyCell, vars: &[Var], layer: Layer) -> Vec<Var> {
         let mut vars = vars.iter();
         let x = vars.next().expect("an input");
-        let weights = layer_weights::<C>(&mut vars, self.norm);
+        let weights = layer_weights(cell, &mut vars, self.norm);
         let start: Vec<Var> = vars.cloned().collect();
-        let result = layer(x, &self.rows, self.direction, &weights, self.start.then_some(&start));
+        let result = layer(cell, x, &self.rows, self.direction, &weights, self.start.then_some(&start));
         [vec![result.states], result.last].concat()
     }
 
@@ -49,7 +49,7 @@ impl Case {
         let (rows, hidden) = (&self.rows, self.hidden);
         let mut numbers = numbers.iter();
         let x = numbers.next().expect("an input");
-        let weights = layer_reference::<C>(&mut numbers, self.norm);
+        let weights = layer_reference(AnyCell::of::<C>(), &mut numbers, self.norm);
         let start: Vec<&Vec<f64>> = numbers.collect();
         let mut states = vec![0.0; rows.total() * hidden];
         let mut last = vec![Vec::new(); C::PARTS];
@@ -93,10 +93,11 @@ const BATCHES: [&[usize]; 5] = [&[], &[0, 0], &[1], &[2, 4, 0, 1], &[3, 3, 1]];
 const SIZES: [[usize; 2]; 5] = [[1, 1], [7, 8], [8, 9], [9, 7], [33, 33]];
 
 fn equals_reference<C: Cell>() {
+    let cell = AnyCell::of::<C>();
     for case in cases(&BATCHES, &SIZES) {
         check(
-            &case.inputs::<C>(),
-            |vars| case.run::<C>(vars, recurrent::<C>),
+            &case.inputs(cell),
+            |vars| case.run(cell, vars, recurrent),
             |numbers| case.reference::<C>(numbers),
         );
     }
@@ -104,25 +105,27 @@ fn equals_reference<C: Cell>() {
 
 /// With normalised gates, of more than one input: one input alone does not matter but for its sign, and its gradient is rounding.
 fn normalised_equals_reference<C: Cell>() {
+    let cell = AnyCell::of::<C>();
     for case in cases(&BATCHES, &SIZES[1..]) {
         let case = Case { norm: true, ..case };
         check(
-            &case.inputs::<C>(),
-            |vars| case.run::<C>(vars, recurrent::<C>),
+            &case.inputs(cell),
+            |vars| case.run(cell, vars, recurrent),
             |numbers| case.reference::<C>(numbers),
         );
     }
 }
 
 fn equals_loop<C: Cell>() {
+    let cell = AnyCell::of::<C>();
     // The last is large enough for two workers: rows · hidden² · gates counts.
     let large: Vec<usize> = (0..130).map(|i| 1 + i % 3).collect();
     let small = cases(&BATCHES, &SIZES);
     for case in small.into_iter().chain(cases(&[&large], &[[9, 81]])) {
         agree(
-            &case.inputs::<C>(),
-            |vars| case.run::<C>(vars, recurrent::<C>),
-            |vars| case.run::<C>(vars, by_steps::<C>),
+            &case.inputs(cell),
+            |vars| case.run(cell, vars, recurrent),
+            |vars| case.run(cell, vars, by_steps),
         );
     }
 }
@@ -174,7 +177,7 @@ fn two_steps(direction: Direction) -> Vec<f32> {
         Input::new("W_state", 1, 1, &[1.0]),
         Input::new("bias", 1, 1, &[0.0]),
     ];
-    by_hand(&inputs, |vars| case.run::<Simple>(vars, recurrent::<Simple>)).outputs.concat()
+    by_hand(&inputs, |vars| case.run(AnyCell::of::<Simple>(), vars, recurrent)).outputs.concat()
 }
 
 #[test]
@@ -209,7 +212,7 @@ fn normalised_gates_by_hand() {
         Input::new("state's norm bias", 1, 2, &[0.0, 0.0]),
         Input::new("start", 1, 2, &[1.0, 0.0]),
     ];
-    let pass = by_hand(&inputs, |vars| case.run::<Simple>(vars, recurrent::<Simple>));
+    let pass = by_hand(&inputs, |vars| case.run(AnyCell::of::<Simple>(), vars, recurrent));
     assert_close("h'", &pass.outputs[0], &[-0.885350, 0.986614], HAND);
     // Of states and last state, which are one: dgates = 2·(1 − h'²) = (0.432311, 0.053186), which is that of every bias;
     // a gain's is the normalised number times that.
@@ -221,26 +224,28 @@ fn normalised_gates_by_hand() {
 #[test]
 #[should_panic(expected = "gain and bias of the norm of 8 units")]
 fn a_norm_of_another_width_is_named() {
+    let cell = AnyCell::of::<Lstm>();
     let rows = Arc::new(Rows::new(&[2]));
     let case = Case { rows, inputs: 7, hidden: 8, direction: Direction::Forward, start: false, norm: true };
-    let mut inputs = case.inputs::<Lstm>();
+    let mut inputs = case.inputs(cell);
     // Of x, W_input, W_state and bias, what follows.
     inputs[4] = Input::random("input's gain", 1, 8);
-    by_hand(&inputs, |vars| case.run::<Lstm>(vars, recurrent::<Lstm>));
+    by_hand(&inputs, |vars| case.run(cell, vars, recurrent));
 }
 
 #[test]
 fn a_missing_bias_of_the_state_counts_as_zero() {
+    let cell = AnyCell::of::<Gru>();
     let rows = Arc::new(Rows::new(&[3, 2]));
     let case = Case { rows, inputs: 7, hidden: 9, direction: Direction::Forward, start: true, norm: false };
-    let mut inputs = case.inputs::<Gru>();
+    let mut inputs = case.inputs(cell);
     // Of x, W_input, W_state, bias and state_bias, the last.
     inputs[4].numbers.fill(0.0);
-    let without: Layer = |x, rows, direction, weights, start| {
-        recurrent::<Gru>(x, rows, direction, &LayerWeights { state_bias: None, ..weights.clone() }, start)
+    let without: Layer = |cell, x, rows, direction, weights, start| {
+        recurrent(cell, x, rows, direction, &LayerWeights { state_bias: None, ..weights.clone() }, start)
     };
-    let values = |layer| by_hand(&inputs, |vars| case.run::<Gru>(vars, layer));
-    let (with, without) = (values(recurrent::<Gru>), values(without));
+    let values = |layer| by_hand(&inputs, |vars| case.run(cell, vars, layer));
+    let (with, without) = (values(recurrent), values(without));
     assert_eq!(with.outputs, without.outputs);
     assert_eq!(with.gradients[..4], without.gradients[..4]);
 }
@@ -248,6 +253,7 @@ fn a_missing_bias_of_the_state_counts_as_zero() {
 #[test]
 #[should_panic(expected = "x is (4, 7) for 5 packed rows")]
 fn rows_that_do_not_fit_the_batch_are_named() {
+    let lstm = AnyCell::of::<Lstm>();
     let case = |lengths: &[usize]| Case {
         rows: Arc::new(Rows::new(lengths)),
         inputs: 7,
@@ -257,15 +263,16 @@ fn rows_that_do_not_fit_the_batch_are_named() {
         norm: false,
     };
     let other = case(&[3, 2]);
-    by_hand(&case(&[3, 1]).inputs::<Lstm>(), |vars| other.run::<Lstm>(vars, recurrent::<Lstm>));
+    by_hand(&case(&[3, 1]).inputs(lstm), |vars| other.run(lstm, vars, recurrent));
 }
 
 #[test]
 #[should_panic(expected = "W_input of 8 units, 7 inputs")]
 fn weights_of_another_width_are_named() {
+    let cell = AnyCell::of::<Lstm>();
     let rows = Arc::new(Rows::new(&[2]));
     let case = Case { rows, inputs: 7, hidden: 8, direction: Direction::Forward, start: false, norm: false };
-    let mut inputs = case.inputs::<Lstm>();
+    let mut inputs = case.inputs(cell);
     inputs[1] = Input::random("W_input", 4 * 8, 6);
-    by_hand(&inputs, |vars| case.run::<Lstm>(vars, recurrent::<Lstm>));
+    by_hand(&inputs, |vars| case.run(cell, vars, recurrent));
 }

@@ -6,10 +6,9 @@ use crate::support::{
 };
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
-use couplet_tensor::ops::{Memory, Scan, ScanState, Scanned};
+use couplet_tensor::ops::{AnyCell, AnyScore, Memory, Scan, ScanState, Scanned};
 use couplet_tensor::score::{Additive, Dot, Score};
 use couplet_tensor::{Rows, Var};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Targets that read sources.
@@ -32,7 +31,7 @@ struct Case {
 }
 
 /// [`Scan::sequence`], or the loop that it must equal.
-type Sequence<C, S> = fn(&Scan<C, S>, &Var, &Arc<Rows>, &ScanState, &Memory) -> Scanned;
+type Sequence = fn(&Scan, &Var, &Arc<Rows>, &ScanState, &Memory) -> Scanned;
 
 impl Case {
     fn depth(&self) -> usize {
@@ -40,7 +39,7 @@ impl Case {
     }
 
     /// x, keys, values, first context; the weights of each layer; its first state; W_query and vector where there are any.
-    fn inputs<C: Cell, S: Score>(&self) -> Vec<Input> {
+    fn inputs(&self, cell: AnyCell, score: AnyScore) -> Vec<Input> {
         let (batch, total) = (self.targets.batch(), self.sources.total());
         let mut inputs = vec![
             Input::random("x", self.targets.total(), self.inputs),
@@ -50,25 +49,25 @@ impl Case {
         ];
         for layer in 0..self.layers {
             let read = if layer == 0 { self.inputs + self.width } else { self.hidden };
-            inputs.extend(layer_inputs::<C>(layer, read, self.hidden, self.norm));
+            inputs.extend(layer_inputs(cell, layer, read, self.hidden, self.norm));
         }
         for layer in 0..self.layers {
             let name = |part| format!("start {part} of layer {layer}");
-            inputs.extend((0..C::PARTS).map(|part| Input::random(&name(part), batch, self.hidden)));
+            inputs.extend((0..cell.parts()).map(|part| Input::random(&name(part), batch, self.hidden)));
         }
         inputs.extend(self.projected.then(|| Input::weight("W_query", self.projection, self.hidden)));
-        inputs.extend(S::VECTOR.then(|| Input::random("vector", 1, self.depth())));
+        inputs.extend(score.has_vector().then(|| Input::random("vector", 1, self.depth())));
         inputs
     }
 
     /// States, contexts and weights.
-    fn run<C: Cell, S: Score>(&self, vars: &[Var], sequence: Sequence<C, S>) -> Vec<Var> {
+    fn run(&self, cell: AnyCell, score: AnyScore, vars: &[Var], sequence: Sequence) -> Vec<Var> {
         let mut vars = vars.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| vars.next().expect("a variable").clone());
-        let layers = (0..self.layers).map(|_| layer_weights::<C>(&mut vars, self.norm)).collect();
-        let start = (0..self.layers).map(|_| vars.by_ref().take(C::PARTS).cloned().collect()).collect();
+        let layers = (0..self.layers).map(|_| layer_weights(cell, &mut vars, self.norm)).collect();
+        let start = (0..self.layers).map(|_| vars.by_ref().take(cell.parts()).cloned().collect()).collect();
         let query = if self.projected { vars.next().cloned() } else { None };
-        let scan = Scan { layers, query, vector: vars.next().cloned(), kind: PhantomData };
+        let scan = Scan { cell, score, layers, query, vector: vars.next().cloned() };
         let start = ScanState { layers: start, context };
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
         let memory = Memory { keys, values, heads: self.heads, rows, of };
@@ -80,7 +79,7 @@ impl Case {
         let mut numbers = numbers.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| numbers.next().expect("numbers"));
         let layers: Vec<_> =
-            (0..self.layers).map(|_| layer_reference::<C>(&mut numbers, self.norm)).collect();
+            (0..self.layers).map(|_| layer_reference(AnyCell::of::<C>(), &mut numbers, self.norm)).collect();
         let start: Vec<Vec<&Vec<f64>>> =
             (0..self.layers).map(|_| numbers.by_ref().take(C::PARTS).collect()).collect();
         let query = if self.projected { numbers.next().expect("W_query") } else { &[][..] };
@@ -181,10 +180,11 @@ fn large() -> Case {
 }
 
 fn equals_reference<C: Cell, S: Score>() {
+    let (cell, score) = (AnyCell::of::<C>(), AnyScore::of::<S>());
     for case in cases() {
         check(
-            &case.inputs::<C, S>(),
-            |vars| case.run::<C, S>(vars, Scan::sequence),
+            &case.inputs(cell, score),
+            |vars| case.run(cell, score, vars, Scan::sequence),
             |numbers| case.reference::<C, S>(numbers),
         );
     }
@@ -192,22 +192,24 @@ fn equals_reference<C: Cell, S: Score>() {
 
 #[test]
 fn normalised_layers_equal_the_reference() {
+    let (cell, score) = (AnyCell::of::<Lstm>(), AnyScore::of::<Additive>());
     for case in cases().into_iter().filter(|case| case.hidden > 1 && case.targets.total() > 0) {
         let case = Case { norm: true, ..case };
         check(
-            &case.inputs::<Lstm, Additive>(),
-            |vars| case.run::<Lstm, Additive>(vars, Scan::sequence),
+            &case.inputs(cell, score),
+            |vars| case.run(cell, score, vars, Scan::sequence),
             |numbers| case.reference::<Lstm, Additive>(numbers),
         );
     }
 }
 
 fn equals_loop<C: Cell, S: Score>() {
+    let (cell, score) = (AnyCell::of::<C>(), AnyScore::of::<S>());
     for case in cases().into_iter().chain([large()]) {
         agree(
-            &case.inputs::<C, S>(),
-            |vars| case.run::<C, S>(vars, Scan::sequence),
-            |vars| case.run::<C, S>(vars, Scan::sequence_by_steps),
+            &case.inputs(cell, score),
+            |vars| case.run(cell, score, vars, Scan::sequence),
+            |vars| case.run(cell, score, vars, Scan::sequence_by_steps),
         );
     }
 }
@@ -219,16 +221,17 @@ fn of_step((state, weights): (ScanState, Var)) -> Scanned {
 }
 
 fn a_search_takes_the_same_step<C: Cell, S: Score>() {
+    let (cell, score) = (AnyCell::of::<C>(), AnyScore::of::<S>());
     for case in cases() {
         let places = case.targets.batch();
         let case = Case { targets: Arc::new(Rows::new(&vec![1; places])), ..case };
         for device in devices() {
-            let inputs = case.inputs::<C, S>();
+            let inputs = case.inputs(cell, score);
             let vars: Vec<Var> = inputs.iter().map(|input| Var::constant(input.tensor(&device))).collect();
-            let found =
-                case.run::<C, S>(&vars, |scan, x, _, start, memory| of_step(scan.advance(x, start, memory)));
-            let wanted =
-                case.run::<C, S>(&vars, |scan, x, _, start, memory| of_step(scan.step(x, start, memory)));
+            let found = case
+                .run(cell, score, &vars, |scan, x, _, start, memory| of_step(scan.advance(x, start, memory)));
+            let wanted = case
+                .run(cell, score, &vars, |scan, x, _, start, memory| of_step(scan.step(x, start, memory)));
             for (found, wanted) in found.iter().zip(&wanted) {
                 assert_close("a step", &found.value().to_vec(), &widen(&wanted.value().to_vec()), FUSED);
             }
@@ -283,6 +286,7 @@ fn smallest() -> Case {
 
 #[test]
 fn two_steps_by_hand() {
+    let (cell, score) = (AnyCell::of::<Simple>(), AnyScore::of::<Dot>());
     // The only key gets the weight 1, so every context is the value 0.4, and W_input = (1, 0.5) reads token and context:
     // s_1 = tanh(0.2 + 0.5·0 + 1·0) = tanh(0.2) = 0.197375
     // s_2 = tanh(−0.1 + 0.5·0.4 + 1·0.197375) = tanh(0.297375) = 0.288909
@@ -296,7 +300,7 @@ fn two_steps_by_hand() {
         Input::new("bias", 1, 1, &[0.0]),
         Input::new("start", 1, 1, &[0.0]),
     ];
-    let pass = by_hand(&inputs, |vars| smallest().run::<Simple, Dot>(vars, Scan::sequence));
+    let pass = by_hand(&inputs, |vars| smallest().run(cell, score, vars, Scan::sequence));
     assert_close("states", &pass.outputs[0], &[0.197375, 0.288909], HAND);
     assert_close("contexts", &pass.outputs[1], &[0.4, 0.4], HAND);
     assert_close("weights", &pass.outputs[2], &[1.0, 1.0], HAND);
@@ -306,9 +310,10 @@ fn two_steps_by_hand() {
 
 #[test]
 fn a_zero_state_is_where_nothing_has_been_read() {
-    let inputs = smallest().inputs::<Lstm, Dot>();
+    let (cell, score) = (AnyCell::of::<Lstm>(), AnyScore::of::<Dot>());
+    let inputs = smallest().inputs(cell, score);
     let pass = by_hand(&inputs, |vars| {
-        smallest().run::<Lstm, Dot>(vars, |scan, x, rows, _, memory| {
+        smallest().run(cell, score, vars, |scan, x, rows, _, memory| {
             scan.sequence(x, rows, &scan.zero_state(1, memory), memory)
         })
     });
@@ -317,14 +322,15 @@ fn a_zero_state_is_where_nothing_has_been_read() {
     {
         input.numbers.fill(0.0);
     }
-    let want = by_hand(&zeroed, |vars| smallest().run::<Lstm, Dot>(vars, Scan::sequence));
+    let want = by_hand(&zeroed, |vars| smallest().run(cell, score, vars, Scan::sequence));
     assert_eq!(pass.outputs, want.outputs);
 }
 
 #[test]
 #[should_panic(expected = "the first context")]
 fn a_first_context_of_another_shape_is_refused() {
-    let mut inputs = smallest().inputs::<Gru, Dot>();
+    let (cell, score) = (AnyCell::of::<Gru>(), AnyScore::of::<Dot>());
+    let mut inputs = smallest().inputs(cell, score);
     inputs[3] = Input::random("context", 2, 1);
-    by_hand(&inputs, |vars| smallest().run::<Gru, Dot>(vars, Scan::sequence));
+    by_hand(&inputs, |vars| smallest().run(cell, score, vars, Scan::sequence));
 }

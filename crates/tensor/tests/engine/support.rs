@@ -1,8 +1,7 @@
 //! The harness: devices, numbers, and an operation's values and gradients beside what they should be.
 
-use couplet_tensor::cell::Cell;
 use couplet_tensor::ops::recurrent::reference::{self, Weights};
-use couplet_tensor::ops::{GateNorm, LayerWeights, Norm};
+use couplet_tensor::ops::{AnyCell, GateNorm, LayerWeights, Norm};
 use couplet_tensor::random::{Stream, unit};
 use couplet_tensor::{Device, Isa, Params, Rows, Tape, Tensor, Var};
 
@@ -240,25 +239,32 @@ pub(crate) fn sequence(rows: &Rows, packed: &[f64], columns: usize, place: usize
 
 /// The weights of a recurrent layer, with a bias of the state where the cell has use for one, and with a norm of the gates where it
 /// is asked for.
-pub(crate) fn layer_inputs<C: Cell>(layer: usize, inputs: usize, hidden: usize, norm: bool) -> Vec<Input> {
+pub(crate) fn layer_inputs(
+    cell: AnyCell,
+    layer: usize,
+    inputs: usize,
+    hidden: usize,
+    norm: bool,
+) -> Vec<Input> {
     let name = |name: &str| format!("{name} of layer {layer}");
     let mut weights = vec![
-        Input::weight(&name("W_input"), C::GATES * hidden, inputs),
-        Input::weight(&name("W_state"), C::GATES * hidden, hidden),
-        Input::random(&name("bias"), 1, C::GATES * hidden),
+        Input::weight(&name("W_input"), cell.gates() * hidden, inputs),
+        Input::weight(&name("W_state"), cell.gates() * hidden, hidden),
+        Input::random(&name("bias"), 1, cell.gates() * hidden),
     ];
-    if C::APART > 0 {
-        weights.push(Input::random(&name("state_bias"), 1, C::APART * hidden));
+    if cell.apart() > 0 {
+        weights.push(Input::random(&name("state_bias"), 1, cell.apart() * hidden));
     }
     if norm {
         let parts = ["input's gain", "input's norm bias", "state's gain", "state's norm bias"];
-        weights.extend(parts.map(|part| Input::random(&name(part), 1, C::GATES * hidden)));
+        weights.extend(parts.map(|part| Input::random(&name(part), 1, cell.gates() * hidden)));
     }
     weights
 }
 
 /// A layer's weights, as [`layer_inputs`] has them, from all that follow.
-pub(crate) fn layer_weights<'a, C: Cell>(
+pub(crate) fn layer_weights<'a>(
+    cell: AnyCell,
     vars: &mut impl Iterator<Item = &'a Var>,
     norm: bool,
 ) -> LayerWeights {
@@ -267,7 +273,7 @@ pub(crate) fn layer_weights<'a, C: Cell>(
         input: next(),
         state: next(),
         bias: next(),
-        state_bias: (C::APART > 0).then(&mut next),
+        state_bias: (cell.apart() > 0).then(&mut next),
         norm: norm.then(|| {
             let [input, state] = [(); 2].map(|()| Norm { gain: next(), bias: next() });
             GateNorm { input, state }
@@ -276,7 +282,8 @@ pub(crate) fn layer_weights<'a, C: Cell>(
 }
 
 /// The same for the reference.
-pub(crate) fn layer_reference<'a, C: Cell>(
+pub(crate) fn layer_reference<'a>(
+    cell: AnyCell,
     numbers: &mut impl Iterator<Item = &'a Vec<f64>>,
     norm: bool,
 ) -> Weights<'a> {
@@ -286,7 +293,7 @@ pub(crate) fn layer_reference<'a, C: Cell>(
         input,
         state,
         bias,
-        state_bias: if C::APART > 0 { next() } else { &[] },
+        state_bias: if cell.apart() > 0 { next() } else { &[] },
         norm: norm.then(|| reference::Norm { input: [next(), next()], state: [next(), next()] }),
     }
 }

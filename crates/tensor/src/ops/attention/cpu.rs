@@ -1,16 +1,14 @@
 //! Attention of many rows. Going back, each source belongs to one worker, whatever rows read it.
 
-use super::Memory;
 use super::row::{Backward, Forward, Sources, ValuesBack, part};
+use super::{AnyScore, Memory};
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
 use crate::pool::Worker;
 use crate::rows::Rows;
-use crate::score::Score;
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
-use std::marker::PhantomData;
 
 /// What one place of a query costs with one key, in simple operations.
 const COST: usize = 16;
@@ -24,6 +22,7 @@ pub(crate) fn workers(cpu: &Cpu, rows: usize, memory: Sources<'_>) -> usize {
 /// The tensors of many rows' attention.
 #[derive(Clone, Copy)]
 pub(crate) struct Attending<'a> {
+    pub(crate) score: AnyScore,
     pub(crate) query: Grid<'a>,
     pub(crate) vector: &'a [f32],
     pub(crate) memory: Sources<'a>,
@@ -41,7 +40,7 @@ impl Attending<'_> {
     ///
     /// # Safety
     /// Nobody may write to the row's query, and nobody else may use its weights and context.
-    pub(crate) unsafe fn forward<S: Score>(&self, cpu: &Cpu, row: usize, place: usize) {
+    pub(crate) unsafe fn forward(&self, cpu: &Cpu, row: usize, place: usize) {
         for source in self.memory.at(self.memory.of[place] as usize) {
             // SAFETY: handed on.
             let (query, weights, context) = unsafe {
@@ -51,8 +50,8 @@ impl Attending<'_> {
                     self.context.row_mut(row, source.value_columns()),
                 )
             };
-            let (vector, score) = (part(self.vector, source.key_columns()), PhantomData::<S>);
-            cpu.isa.run(Forward { query, vector, source, weights, context, score });
+            let vector = part(self.vector, source.key_columns());
+            self.score.forward(cpu.isa, Forward { query, vector, source, weights, context });
         }
     }
 }
@@ -75,7 +74,7 @@ impl AttendingBack<'_> {
     /// # Safety
     /// Nobody may write to the row's gradients of context and weights, nobody else may use its query's, and the source that
     /// `place` reads must belong to `worker`.
-    pub(crate) unsafe fn backward<S: Score>(
+    pub(crate) unsafe fn backward(
         &self,
         cpu: &Cpu,
         worker: &Worker,
@@ -83,13 +82,14 @@ impl AttendingBack<'_> {
         row: usize,
         place: usize,
     ) {
-        let (memory, at) = (forward.memory, forward.memory.of[place] as usize);
+        let Attending { score, memory, .. } = *forward;
+        let at = memory.of[place] as usize;
         for source in memory.at(at) {
             let (keys, values, steps) =
                 (source.key_columns(), source.value_columns(), source.weight_columns());
             // SAFETY: handed on.
             unsafe {
-                cpu.isa.run(Backward {
+                let row = Backward {
                     query: forward.query.row(row, keys.clone()),
                     vector: part(forward.vector, keys.clone()),
                     source,
@@ -99,9 +99,9 @@ impl AttendingBack<'_> {
                     denergy: self.denergy.row_mut(worker.index, 0..memory.rows.steps()),
                     dquery: self.dquery.row_mut(row, keys.clone()),
                     dkeys: self.dkeys,
-                    dvector: self.dvector.row_mut(at, if S::VECTOR { keys } else { 0..0 }),
-                    score: PhantomData::<S>,
-                });
+                    dvector: self.dvector.row_mut(at, if score.has_vector() { keys } else { 0..0 }),
+                };
+                score.backward(cpu.isa, row);
             }
         }
     }
@@ -116,13 +116,13 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub(crate) fn new<S: Score>(cpu: &Cpu, rows: usize, memory: &Memory) -> Sums {
+    pub(crate) fn new(cpu: &Cpu, score: AnyScore, rows: usize, memory: &Memory) -> Sums {
         let device = memory.keys.device();
         let (depth, batch) = (memory.keys.columns(), memory.rows.batch());
         Sums {
             dquery: Tensor::scratch(device, rows, depth),
             dkeys: Tensor::zeros(device, memory.rows.total(), depth),
-            dvector: Tensor::zeros(device, batch, if S::VECTOR { depth } else { 0 }),
+            dvector: Tensor::zeros(device, batch, if score.has_vector() { depth } else { 0 }),
             denergy: Tensor::scratch(device, cpu.pool.threads(), memory.rows.steps()),
         }
     }
@@ -143,8 +143,9 @@ impl Sums {
     }
 }
 
-pub(super) fn forward<S: Score>(
+pub(super) fn forward(
     cpu: &Cpu,
+    score: AnyScore,
     query: &Tensor,
     vector: Option<&Tensor>,
     memory: &Memory,
@@ -154,6 +155,7 @@ pub(super) fn forward<S: Score>(
     let mut weights = Tensor::scratch(device, rows, memory.weight_columns());
     let memory = Sources::new(memory);
     let attending = Attending {
+        score,
         query: query.grid(),
         vector: vector.map_or(&[], Tensor::data),
         memory,
@@ -163,15 +165,16 @@ pub(super) fn forward<S: Score>(
     cpu.pool.run(workers(cpu, rows, memory), |worker: &Worker| {
         for row in worker.share(rows, 1) {
             // SAFETY: the workers' rows do not overlap.
-            unsafe { attending.forward::<S>(cpu, row, row) };
+            unsafe { attending.forward(cpu, row, row) };
         }
     });
     (context, weights)
 }
 
 /// The gradients of query, keys, values and vector, from those of context and weights.
-pub(super) fn backward<S: Score>(
+pub(super) fn backward(
     cpu: &Cpu,
+    score: AnyScore,
     gradients: &mut Gradients,
     (dcontext, dweights): (&Tensor, Option<&Tensor>),
     weights: &Tensor,
@@ -180,9 +183,10 @@ pub(super) fn backward<S: Score>(
     memory: &Memory,
 ) {
     let rows = query.rows();
-    let mut sums = Sums::new::<S>(cpu, rows, memory);
+    let mut sums = Sums::new(cpu, score, rows, memory);
     let back = sums.grids(dcontext.grid(), dweights);
     let attending = Attending {
+        score,
         query: query.value().grid(),
         vector: vector.map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
@@ -192,7 +196,7 @@ pub(super) fn backward<S: Score>(
     cpu.pool.run(workers(cpu, rows, attending.memory), |worker: &Worker| {
         for row in (0..rows).filter(|&row| attending.is_own(worker, row)) {
             // SAFETY: rows that read the same source go back on the same worker.
-            unsafe { back.backward::<S>(cpu, worker, &attending, row, row) };
+            unsafe { back.backward(cpu, worker, &attending, row, row) };
         }
     });
     let alone = Rows::new(&vec![1; rows]);

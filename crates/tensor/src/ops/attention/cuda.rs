@@ -2,7 +2,7 @@
 //! values and vector are computed from them in one go, each number by one thread: no matter who reads a source, and in which
 //! order, nothing is added up by two.
 
-use super::Memory;
+use super::{AnyScore, Memory};
 use crate::cuda::{Arg, Cuda, DeviceRows, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
 use crate::lane::source::{Symbol, function};
 use crate::ops::sums::cuda::column_sums;
@@ -42,6 +42,7 @@ pub(crate) fn source<S: Score>() -> Source<'static> {
 /// A memory on the GPU, and the kernels that read it.
 pub(crate) struct Attending<'a> {
     cuda: &'a Cuda,
+    score: AnyScore,
     memory: &'a Memory,
     rows: DeviceRows,
     of: Indices,
@@ -61,20 +62,22 @@ pub(crate) struct AttendingRows {
 }
 
 impl<'a> Attending<'a> {
-    pub(crate) fn new<S: Score>(
+    pub(crate) fn new(
         cuda: &'a Cuda,
+        score: AnyScore,
         memory: &'a Memory,
         vector: Option<&Tensor>,
     ) -> Attending<'a> {
         let device = memory.keys.device();
         Attending {
             cuda,
+            score,
             memory,
             rows: DeviceRows::new(device, &memory.rows),
             of: Indices::new(device, &memory.of),
             vector: vector.map(Tensor::pointer),
-            forward: cuda.kernel(&source::<S>(), "forward"),
-            backward: cuda.kernel(&source::<S>(), "backward"),
+            forward: cuda.kernel(&score.source(), "forward"),
+            backward: cuda.kernel(&score.source(), "backward"),
         }
     }
 
@@ -132,7 +135,7 @@ impl<'a> Attending<'a> {
     }
 
     /// The gradients of keys, vector and values, from what all rows, packed as `readers`, have left.
-    pub(crate) fn memory_gradients<S: Score>(
+    pub(crate) fn memory_gradients(
         &self,
         gradients: &mut Gradients,
         readers: &Rows,
@@ -145,7 +148,7 @@ impl<'a> Attending<'a> {
         let readers = Readers::new(device, self.rows.batch, &memory.of, readers);
         let (total, columns) = memory.keys.shape();
         let mut dkeys = Tensor::scratch(device, total, columns);
-        let mut dvector = S::VECTOR.then(|| Tensor::scratch(device, total, columns));
+        let mut dvector = self.score.has_vector().then(|| Tensor::scratch(device, total, columns));
         let arguments = [
             query.into(),
             self.vector.into(),
@@ -163,17 +166,17 @@ impl<'a> Attending<'a> {
         ];
         let how = Launch { blocks: [self.rows.batch, self.rows.steps], ..Launch::blocks(1) };
         // SAFETY: the readers are rows of the queries and of the energies' gradients.
-        unsafe { self.cuda.launch(self.cuda.kernel(&source::<S>(), "keys_back"), how, &arguments) };
+        unsafe { self.cuda.launch(self.cuda.kernel(&self.score.source(), "keys_back"), how, &arguments) };
         gradients.add(&memory.keys, dkeys);
         if let (Some(vector), Some(dvector)) = (vector, dvector) {
             gradients.write_cuda(vector, |dv, update| column_sums(self.cuda, dvector.view(), dv, update));
         }
         if gradients.wants(&memory.values) {
-            gradients.add(&memory.values, self.values_gradient::<S>(&readers, weights, dcontext));
+            gradients.add(&memory.values, self.values_gradient(&readers, weights, dcontext));
         }
     }
 
-    fn values_gradient<S: Score>(&self, readers: &Readers, weights: &Tensor, dcontext: &Tensor) -> Tensor {
+    fn values_gradient(&self, readers: &Readers, weights: &Tensor, dcontext: &Tensor) -> Tensor {
         let (total, columns) = self.memory.values.shape();
         let mut dvalues = Tensor::scratch(weights.device(), total, columns);
         let arguments = [
@@ -191,13 +194,14 @@ impl<'a> Attending<'a> {
         let how = Launch::blocks(self.rows.batch);
         let how = Launch { blocks: [self.rows.batch, columns.div_ceil(how.threads[0])], ..how };
         // SAFETY: the readers are rows of the weights and of the contexts' gradients.
-        unsafe { self.cuda.launch(self.cuda.kernel(&source::<S>(), "values_back"), how, &arguments) };
+        unsafe { self.cuda.launch(self.cuda.kernel(&self.score.source(), "values_back"), how, &arguments) };
         dvalues
     }
 }
 
-pub(super) fn forward<S: Score>(
+pub(super) fn forward(
     cuda: &Cuda,
+    score: AnyScore,
     query: &Tensor,
     vector: Option<&Tensor>,
     memory: &Memory,
@@ -206,13 +210,14 @@ pub(super) fn forward<S: Score>(
     let mut context = Tensor::scratch(device, rows, memory.values.columns());
     let mut weights = Tensor::scratch(device, rows, memory.weight_columns());
     let own = AttendingRows { count: rows, query: query.pointer(), weights: weights.pointer_mut() };
-    Attending::new::<S>(cuda, memory, vector).forward(own, context.pointer_mut());
+    Attending::new(cuda, score, memory, vector).forward(own, context.pointer_mut());
     (context, weights)
 }
 
 /// The gradients of query, keys, values and vector, from those of context and weights.
-pub(super) fn backward<S: Score>(
+pub(super) fn backward(
     cuda: &Cuda,
+    score: AnyScore,
     gradients: &mut Gradients,
     (dcontext, dweights): (&Tensor, Option<&Tensor>),
     weights: &Tensor,
@@ -223,12 +228,12 @@ pub(super) fn backward<S: Score>(
     let ((rows, columns), device) = (query.shape(), query.device());
     let mut dquery = Tensor::scratch(device, rows, columns);
     let mut denergies = Tensor::scratch(device, rows, memory.weight_columns());
-    let attending = Attending::new::<S>(cuda, memory, vector.map(Var::value));
+    let attending = Attending::new(cuda, score, memory, vector.map(Var::value));
     let own = AttendingRows { count: rows, query: query.value().pointer(), weights: weights.pointer() };
     let dweights = dweights.map(Tensor::pointer);
     attending.backward(own, dcontext.pointer(), dweights, denergies.pointer_mut(), dquery.pointer_mut());
     gradients.add(query, dquery);
     let alone = Rows::new(&vec![1; rows]);
     let query = query.value().pointer();
-    attending.memory_gradients::<S>(gradients, &alone, query, vector, &denergies, (weights, dcontext));
+    attending.memory_gradients(gradients, &alone, query, vector, &denergies, (weights, dcontext));
 }

@@ -1,4 +1,4 @@
-//! Attention pooling: `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j` with any [`Score`] `s`, by one head or by several.
+//! Attention pooling: `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j` with any [score](AnyScore) `s`, by one head or by several.
 //!
 //! | | shape |
 //! |---|---|
@@ -18,16 +18,18 @@
 //! Back: `dv_j = a_j·dc`, `da_j = v_j·dc` (plus the gradient of the weights themselves), then through the softmax to the
 //! energies, and term by term to query, key and vector; the terms are computed again, not kept.
 
+mod any_score;
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub mod reference;
 pub(crate) mod row;
 
+pub use any_score::AnyScore;
+
 use crate::device::on_device;
 use crate::profile;
 use crate::rows::Rows;
-use crate::score::Score;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -58,7 +60,7 @@ impl Memory {
         self.heads * self.rows.steps()
     }
 
-    pub(crate) fn check<S: Score>(&self, readers: usize, depth: usize, vector: Option<&Var>) {
+    pub(crate) fn check(&self, score: AnyScore, readers: usize, depth: usize, vector: Option<&Var>) {
         let total = self.rows.total();
         assert_eq!(self.keys.shape(), (total, depth), "keys for {total} rows and queries of {depth}");
         assert_eq!(self.values.rows(), total, "values for {total} rows");
@@ -73,18 +75,18 @@ impl Memory {
             self.rows.batch(),
             self.of
         );
-        assert_eq!(vector.map(Var::shape), S::VECTOR.then_some((1, depth)), "the score's vector");
+        assert_eq!(vector.map(Var::shape), score.has_vector().then_some((1, depth)), "the score's vector");
     }
 }
 
 /// The context of each row and the weights that made it; see the [module](self).
-pub fn attend<S: Score>(query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
+pub fn attend(score: AnyScore, query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
     let _span = profile::span("attend", query.device());
-    memory.check::<S>(query.rows(), query.columns(), vector);
+    memory.check(score, query.rows(), query.columns(), vector);
     let vector_value = vector.map(Var::value);
     let (context, weights) = on_device!(query.device(),
-        cpu => cpu::forward::<S>(cpu, query.value(), vector_value, memory),
-        cuda => cuda::forward::<S>(cuda, query.value(), vector_value, memory));
+        cpu => cpu::forward(cpu, score, query.value(), vector_value, memory),
+        cuda => cuda::forward(cuda, score, query.value(), vector_value, memory));
     let inputs: Vec<&Var> = [query, &memory.keys, &memory.values].into_iter().chain(vector).collect();
     record(&inputs, [context, weights.clone()], {
         let (query, vector, memory) = (query.clone(), vector.cloned(), memory.clone());
@@ -93,8 +95,8 @@ pub fn attend<S: Score>(query: &Var, vector: Option<&Var>, memory: &Memory) -> [
             let dcontext = dcontext.unwrap_or_else(zeros);
             let (upstream, vector) = ((&dcontext, dweights.as_ref()), vector.as_ref());
             on_device!(query.device(),
-                cpu => cpu::backward::<S>(cpu, gradients, upstream, &weights, &query, vector, &memory),
-                cuda => cuda::backward::<S>(cuda, gradients, upstream, &weights, &query, vector, &memory));
+                cpu => cpu::backward(cpu, score, gradients, upstream, &weights, &query, vector, &memory),
+                cuda => cuda::backward(cuda, score, gradients, upstream, &weights, &query, vector, &memory));
         }
     })
 }

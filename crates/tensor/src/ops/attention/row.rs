@@ -1,7 +1,7 @@
 //! Attention of one row, on vectors of lanes.
 
 use super::Memory;
-use crate::lane::{Kernel, LANES, Vector};
+use crate::lane::{Isa, Kernel, LANES, Vector};
 use crate::ops::sums::{dot, softmax_row, softmax_row_back, weighted_rows};
 use crate::rows::Rows;
 use crate::score::Score;
@@ -126,22 +126,35 @@ fn energy<S: Score, V: Vector>(query: &[f32], key: &[f32], vector: &[f32]) -> f3
     sum.sum()
 }
 
+/// A head's row, with the mathematics of a score.
+struct Scored<S, Row> {
+    row: Row,
+    score: PhantomData<S>,
+}
+
+pub(super) fn forward<S: Score>(isa: Isa, row: Forward) {
+    isa.run(Scored::<S, _> { row, score: PhantomData });
+}
+
+pub(super) fn backward<S: Score>(isa: Isa, row: Backward) {
+    isa.run(Scored::<S, _> { row, score: PhantomData });
+}
+
 /// From a head's query to its weights and its context.
-pub(crate) struct Forward<'a, S> {
+pub(crate) struct Forward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
     pub(crate) source: Source<'a>,
     pub(crate) weights: &'a mut [f32],
     pub(crate) context: &'a mut [f32],
-    pub(crate) score: PhantomData<S>,
 }
 
-impl<S: Score> Kernel for Forward<'_, S> {
+impl<S: Score> Kernel for Scored<S, Forward<'_>> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Forward { query, vector, source, weights, context, .. } = self;
+        let Forward { query, vector, source, weights, context } = self.row;
         let (weights, beyond) = weights.split_at_mut(source.length());
         beyond.fill(0.0);
         for (step, energy_of) in weights.iter_mut().enumerate() {
@@ -155,7 +168,7 @@ impl<S: Score> Kernel for Forward<'_, S> {
 
 /// From the gradients of a head's context and weights to those of query, keys and vector. It is run by the worker that the source belongs
 /// to: nobody else uses the source's rows of `dkeys` at that time.
-pub(crate) struct Backward<'a, S> {
+pub(crate) struct Backward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
     pub(crate) source: Source<'a>,
@@ -170,21 +183,20 @@ pub(crate) struct Backward<'a, S> {
     pub(crate) dkeys: Grid<'a>,
     /// Added to; empty where the score has no vector.
     pub(crate) dvector: &'a mut [f32],
-    pub(crate) score: PhantomData<S>,
 }
 
-impl<S: Score> Kernel for Backward<'_, S> {
+impl<S: Score> Kernel for Scored<S, Backward<'_>> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Backward { query, vector, source, dquery, dvector, .. } = self;
+        let Backward { query, vector, source, dquery, dvector, .. } = self.row;
         let (length, depth) = (source.length(), query.len());
         let columns = source.key_columns();
-        let (weights, denergy) = (&self.weights[..length], &mut self.denergy[..length]);
+        let (weights, denergy) = (&self.row.weights[..length], &mut self.row.denergy[..length]);
         for (step, denergy) in denergy.iter_mut().enumerate() {
-            let of_weight = self.dweights.map_or(0.0, |dweights| dweights[step]);
-            *denergy = dot::<V>(source.value(step), self.dcontext) + of_weight;
+            let of_weight = self.row.dweights.map_or(0.0, |dweights| dweights[step]);
+            *denergy = dot::<V>(source.value(step), self.row.dcontext) + of_weight;
         }
         softmax_row_back::<V>(weights, denergy);
 
@@ -192,7 +204,7 @@ impl<S: Score> Kernel for Backward<'_, S> {
         for (step, &denergy) in denergy.iter().enumerate() {
             let key = source.key(step);
             // SAFETY: the rows of a source belong to the worker that handles it.
-            let dkey = unsafe { self.dkeys.row_mut(source.row(step), columns.clone()) };
+            let dkey = unsafe { self.row.dkeys.row_mut(source.row(step), columns.clone()) };
             for range in blocks(depth) {
                 let (q, k) = (V::load(&query[range.clone()]), V::load(&key[range.clone()]));
                 let v = V::load(part(vector, range.clone()));

@@ -1,19 +1,19 @@
 use super::Back;
-use crate::cell::{Cell, slots, state_slot};
 use crate::device::Cpu;
+use crate::ops::AnyCell;
 use crate::ops::time_loop::cpu::{at, parts, parts_to_read};
-use crate::ops::time_loop::units::{Backward, Forward, Units};
+use crate::ops::time_loop::units::Units;
 use crate::pool::Worker;
 use crate::tape::Var;
 use crate::tensor::Tensor;
-use std::marker::PhantomData;
 
 /// What one unit costs, in simple operations.
 const COST: usize = 32;
 
 /// The state after the step, and the gates as the cell left them.
-pub(super) fn forward<C: Cell>(
+pub(super) fn forward(
     cpu: &Cpu,
+    cell: AnyCell,
     of_input: &Tensor,
     of_state: &Tensor,
     state_bias: Option<&Tensor>,
@@ -21,9 +21,9 @@ pub(super) fn forward<C: Cell>(
 ) -> (Vec<Tensor>, Tensor) {
     let (rows, hidden) = before[0].shape();
     let device = of_input.device();
-    let width = slots::<C>() * hidden;
+    let width = cell.slots() * hidden;
     let mut gates = Tensor::scratch(device, rows, width);
-    let mut after: Vec<Tensor> = (0..C::PARTS).map(|_| Tensor::scratch(device, rows, hidden)).collect();
+    let mut after: Vec<Tensor> = (0..cell.parts()).map(|_| Tensor::scratch(device, rows, hidden)).collect();
     let grid = gates.grid_mut();
     let (before, after_parts) = (parts_to_read(before.iter().map(Var::value)), parts(&mut after));
     cpu.pool.run(cpu.pool.workers_for(rows * hidden * COST), |worker: &Worker| {
@@ -31,7 +31,8 @@ pub(super) fn forward<C: Cell>(
         for row in share.clone() {
             // SAFETY: the workers' rows do not overlap.
             let gates = unsafe { grid.row_mut(row, 0..width) };
-            fill_gates::<C>(
+            fill_gates(
+                cell,
                 gates,
                 of_input.row(row),
                 of_state.row(row),
@@ -39,43 +40,44 @@ pub(super) fn forward<C: Cell>(
                 hidden,
             );
         }
-        let units = Units::<C> {
+        let units = Units {
             rows: share.len(),
             units: 0..hidden,
             hidden,
             slots: grid.at(share.start, 0),
             before: at(&before, share.start),
             after: at(&after_parts, share.start),
-            cell: PhantomData,
         };
         // SAFETY: the workers' rows do not overlap.
-        cpu.isa.run(unsafe { Forward::new(units) });
+        unsafe { cell.forward(cpu.isa, &units) };
     });
     (after, gates)
 }
 
 /// The cell's slots of one row: shares added up, or side by side for the gates that are apart.
-fn fill_gates<C: Cell>(
+fn fill_gates(
+    cell: AnyCell,
     gates: &mut [f32],
     of_input: &[f32],
     of_state: &[f32],
     state_bias: Option<&[f32]>,
     hidden: usize,
 ) {
-    let (shared, apart) = gates.split_at_mut(C::GATES * hidden);
+    let (shared, apart) = gates.split_at_mut(cell.gates() * hidden);
     shared.copy_from_slice(of_input);
     match state_bias {
         Some(bias) => apart.copy_from_slice(bias),
         None => apart.fill(0.0),
     }
     for (gate, share) in of_state.chunks_exact(hidden.max(1)).enumerate() {
-        let slot = &mut gates[state_slot::<C>(gate) * hidden..][..hidden];
+        let slot = &mut gates[cell.state_slot(gate) * hidden..][..hidden];
         slot.iter_mut().zip(share).for_each(|(slot, share)| *slot += share);
     }
 }
 
-pub(super) fn backward<C: Cell>(
+pub(super) fn backward(
     cpu: &Cpu,
+    cell: AnyCell,
     mut gates: Tensor,
     mut running: Vec<Tensor>,
     before: &[Var],
@@ -83,27 +85,26 @@ pub(super) fn backward<C: Cell>(
 ) -> Back {
     let (rows, hidden) = before[0].shape();
     let device = gates.device().clone();
-    let units = Units::<C> {
+    let units = Units {
         rows,
         units: 0..hidden,
         hidden,
         slots: gates.grid_mut(),
         before: parts_to_read(before.iter().map(Var::value)),
         after: parts_to_read(after),
-        cell: PhantomData,
     };
     // SAFETY: nobody else is at work.
-    cpu.isa.run(unsafe { Backward::new(units, parts(&mut running), None) });
+    unsafe { cell.backward(cpu.isa, &units, &parts(&mut running), None) };
 
-    let columns = C::GATES * hidden;
+    let columns = cell.gates() * hidden;
     let mut of_input = Tensor::scratch(&device, rows, columns);
     let mut of_state = Tensor::scratch(&device, rows, columns);
     for row in 0..rows {
         let gates = gates.row(row);
         of_input.data_mut()[row * columns..][..columns].copy_from_slice(&gates[..columns]);
-        for gate in 0..C::GATES {
+        for gate in 0..cell.gates() {
             let share = &mut of_state.data_mut()[row * columns + gate * hidden..][..hidden];
-            share.copy_from_slice(&gates[state_slot::<C>(gate) * hidden..][..hidden]);
+            share.copy_from_slice(&gates[cell.state_slot(gate) * hidden..][..hidden]);
         }
     }
     Back { of_input, of_state, before: running, slots: gates }

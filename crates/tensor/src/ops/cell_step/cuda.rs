@@ -1,6 +1,6 @@
 use super::Back;
-use crate::cell::{Cell, slots};
 use crate::cuda::{Cuda, Pointer};
+use crate::ops::AnyCell;
 use crate::ops::arrange::cuda::{Place, fill_rows, put_block};
 use crate::ops::time_loop::cuda::{CellKernels, Parts, StepRows};
 use crate::product::Update;
@@ -8,19 +8,20 @@ use crate::tape::Var;
 use crate::tensor::Tensor;
 
 /// The state after the step, and the gates as the cell left them.
-pub(super) fn forward<C: Cell>(
+pub(super) fn forward(
     cuda: &Cuda,
+    cell: AnyCell,
     of_input: &Tensor,
     of_state: &Tensor,
     state_bias: Option<&Tensor>,
     before: &[Var],
 ) -> (Vec<Tensor>, Tensor) {
     let (rows, hidden) = before[0].shape();
-    let mut gates = gates::<C>(cuda, of_input, of_state, state_bias, hidden);
+    let mut gates = gates(cuda, cell, of_input, of_state, state_bias, hidden);
     let mut after: Vec<Tensor> =
-        (0..C::PARTS).map(|_| Tensor::scratch(of_input.device(), rows, hidden)).collect();
+        (0..cell.parts()).map(|_| Tensor::scratch(of_input.device(), rows, hidden)).collect();
     let own = step_rows(gates.pointer_mut(), before, Parts::to(&mut after));
-    CellKernels::new::<C>(cuda).forward(&own);
+    CellKernels::new(cuda, cell).forward(&own);
     (after, gates)
 }
 
@@ -31,20 +32,21 @@ fn step_rows(slots: Pointer, before: &[Var], after: Parts) -> StepRows {
 }
 
 /// The shares of the gates' columns in `of_input` and `of_state`, and the slots that the state's go to.
-fn state_shares<C: Cell>(hidden: usize) -> [(usize, usize, usize); 2] {
-    let (all, shared) = (C::GATES * hidden, (C::GATES - C::APART) * hidden);
+fn state_shares(cell: AnyCell, hidden: usize) -> [(usize, usize, usize); 2] {
+    let (all, shared) = (cell.gates() * hidden, (cell.gates() - cell.apart()) * hidden);
     [(0, shared, 0), (shared, all - shared, all)]
 }
 
 /// The cell's slots: shares added up, or side by side for the gates that are apart.
-fn gates<C: Cell>(
+fn gates(
     cuda: &Cuda,
+    cell: AnyCell,
     of_input: &Tensor,
     of_state: &Tensor,
     state_bias: Option<&Tensor>,
     hidden: usize,
 ) -> Tensor {
-    let (rows, columns, stride) = (of_input.rows(), of_input.columns(), slots::<C>() * hidden);
+    let (rows, columns, stride) = (of_input.rows(), of_input.columns(), cell.slots() * hidden);
     let mut gates = Tensor::zeros(of_input.device(), rows, stride);
     let pointer = gates.pointer_mut();
     let to = |column: usize| Place { pointer: pointer.at(column), stride };
@@ -54,14 +56,15 @@ fn gates<C: Cell>(
     if let Some(bias) = state_bias {
         fill_rows(cuda, to(columns), bias, rows);
     }
-    for (start, width, slot) in state_shares::<C>(hidden) {
+    for (start, width, slot) in state_shares(cell, hidden) {
         put_block(cuda, to(slot), from(of_state, start), rows, width, Update::Add);
     }
     gates
 }
 
-pub(super) fn backward<C: Cell>(
+pub(super) fn backward(
     cuda: &Cuda,
+    cell: AnyCell,
     mut gates: Tensor,
     mut running: Vec<Tensor>,
     before: &[Var],
@@ -70,14 +73,14 @@ pub(super) fn backward<C: Cell>(
     let (rows, hidden) = before[0].shape();
     let device = gates.device().clone();
     let own = step_rows(gates.pointer_mut(), before, Parts::of(after));
-    CellKernels::new::<C>(cuda).backward(&own, &Parts::to(&mut running), None);
+    CellKernels::new(cuda, cell).backward(&own, &Parts::to(&mut running), None);
 
-    let (columns, stride) = (C::GATES * hidden, slots::<C>() * hidden);
+    let (columns, stride) = (cell.gates() * hidden, cell.slots() * hidden);
     let [mut of_input, mut of_state] = [(); 2].map(|()| Tensor::scratch(&device, rows, columns));
     let from = |column: usize| Place { pointer: gates.pointer().at(column), stride };
     let to = |pointer: Pointer, column: usize| Place { pointer: pointer.at(column), stride: columns };
     put_block(cuda, to(of_input.pointer_mut(), 0), from(0), rows, columns, Update::Set);
-    for (start, width, slot) in state_shares::<C>(hidden) {
+    for (start, width, slot) in state_shares(cell, hidden) {
         put_block(cuda, to(of_state.pointer_mut(), start), from(slot), rows, width, Update::Set);
     }
     Back { of_input, of_state, before: running, slots: gates }

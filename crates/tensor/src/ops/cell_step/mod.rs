@@ -1,4 +1,4 @@
-//! One step of a [`Cell`], from the input's and the state's share of its gates.
+//! One step of a [cell](AnyCell), from the input's and the state's share of its gates.
 //!
 //! | | shape |
 //! |---|---|
@@ -13,8 +13,8 @@ mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 
-use crate::cell::Cell;
 use crate::device::on_device;
+use crate::ops::AnyCell;
 use crate::ops::sums::column_sums;
 use crate::profile;
 use crate::tape::{Var, record_all};
@@ -30,7 +30,8 @@ struct Back {
 }
 
 /// One step of a cell; see the [module](self).
-pub fn cell_step<C: Cell>(
+pub fn cell_step(
+    cell: AnyCell,
     of_input: &Var,
     of_state: &Var,
     state_bias: Option<&Var>,
@@ -38,18 +39,18 @@ pub fn cell_step<C: Cell>(
 ) -> Vec<Var> {
     let _span = profile::span("cell_step", of_input.device());
     let (rows, hidden) = before[0].shape();
-    assert_eq!(before.len(), C::PARTS, "parts of the state");
+    assert_eq!(before.len(), cell.parts(), "parts of the state");
     before.iter().for_each(|part| assert_eq!(part.shape(), (rows, hidden), "a part of the state"));
-    let gates = (rows, C::GATES * hidden);
+    let gates = (rows, cell.gates() * hidden);
     assert_eq!((of_input.shape(), of_state.shape()), (gates, gates), "gates of {rows} × {hidden} units");
 
-    let apart = (1, C::APART * hidden);
+    let apart = (1, cell.apart() * hidden);
     state_bias.iter().for_each(|bias| assert_eq!(bias.shape(), apart, "the state's bias"));
 
     let bias = state_bias.map(Var::value);
     let (after, slots) = on_device!(of_input.device(),
-        cpu => cpu::forward::<C>(cpu, of_input.value(), of_state.value(), bias, before),
-        cuda => cuda::forward::<C>(cuda, of_input.value(), of_state.value(), bias, before));
+        cpu => cpu::forward(cpu, cell, of_input.value(), of_state.value(), bias, before),
+        cuda => cuda::forward(cuda, cell, of_input.value(), of_state.value(), bias, before));
     let inputs: Vec<&Var> = [of_input, of_state].into_iter().chain(state_bias).chain(before).collect();
     record_all(&inputs, after.clone(), {
         let (of_input, of_state) = (of_input.clone(), of_state.clone());
@@ -58,8 +59,8 @@ pub fn cell_step<C: Cell>(
             let zeros = || Tensor::zeros(of_input.device(), rows, hidden);
             let running = upstream.into_iter().map(|part| part.unwrap_or_else(zeros)).collect();
             let back = on_device!(of_input.device(),
-                cpu => cpu::backward::<C>(cpu, slots, running, &before, &after),
-                cuda => cuda::backward::<C>(cuda, slots, running, &before, &after));
+                cpu => cpu::backward(cpu, cell, slots, running, &before, &after),
+                cuda => cuda::backward(cuda, cell, slots, running, &before, &after));
             gradients.add(&of_input, back.of_input);
             gradients.add(&of_state, back.of_state);
             if let Some(bias) = &state_bias {

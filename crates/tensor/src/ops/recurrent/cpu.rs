@@ -1,6 +1,6 @@
 use super::LayerWeights;
-use crate::cell::Cell;
 use crate::device::Cpu;
+use crate::ops::AnyCell;
 use crate::ops::time_loop::Pass;
 use crate::ops::time_loop::cpu::{
     LayerLoop, biases, gate_packs, loop_workers, parts, parts_to_read, states_before, weight_gradients,
@@ -10,10 +10,10 @@ use crate::product::{PANEL, Right, Update, multiply_into};
 use crate::rows::{Direction, Rows};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
-use std::marker::PhantomData;
 
-pub(super) fn forward<C: Cell>(
+pub(super) fn forward(
     cpu: &Cpu,
+    cell: AnyCell,
     x: &Tensor,
     rows: &Rows,
     direction: Direction,
@@ -21,24 +21,24 @@ pub(super) fn forward<C: Cell>(
     start: Option<&[&Tensor]>,
 ) -> Pass {
     let (device, hidden) = (x.device(), weights.hidden());
-    let mut slots = biases::<C>(cpu, device, rows.total(), weights);
+    let mut slots = biases(cpu, cell, device, rows.total(), weights);
     let stride = slots.columns();
     let right = Right::Plain(weights.input.value().mat().transposed());
     multiply_into(device, slots.data_mut(), stride, x.mat(), right, Update::Add);
 
     let mut states: Vec<Tensor> =
-        (0..C::PARTS).map(|_| Tensor::scratch(device, rows.total(), hidden)).collect();
-    let packs = gate_packs::<C>(weights.state.value(), 0..hidden, true);
-    let layer = LayerLoop::<C> {
+        (0..cell.parts()).map(|_| Tensor::scratch(device, rows.total(), hidden)).collect();
+    let packs = gate_packs(cell, weights.state.value(), 0..hidden, true);
+    let layer = LayerLoop {
+        cell,
         isa: cpu.isa,
         hidden,
         slots: slots.grid_mut(),
         states: parts(&mut states),
         start: start.map(|start| parts_to_read(start.iter().copied())),
         packs: &packs,
-        cell: PhantomData,
     };
-    cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
+    cpu.pool.run(loop_workers(cpu, rows, hidden, cell.gates()), |worker: &Worker| {
         let units = worker.share(hidden, PANEL);
         for step in rows.walk(direction) {
             // SAFETY: the workers' units do not overlap, and the barrier completes the step before.
@@ -72,8 +72,9 @@ pub(super) fn last(
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
-pub(super) fn backward<C: Cell>(
+pub(super) fn backward(
     cpu: &Cpu,
+    cell: AnyCell,
     gradients: &mut Gradients,
     pass: Pass,
     (of_states, running): (Option<&Tensor>, &mut [Tensor]),
@@ -86,19 +87,19 @@ pub(super) fn backward<C: Cell>(
     let (device, hidden) = (x.device(), weights.hidden());
     let Pass { mut slots, states } = pass;
 
-    let packs = gate_packs::<C>(weights.state.value(), 0..hidden, false);
-    let layer = LayerLoop::<C> {
+    let packs = gate_packs(cell, weights.state.value(), 0..hidden, false);
+    let layer = LayerLoop {
+        cell,
         isa: cpu.isa,
         hidden,
         slots: slots.grid_mut(),
         states: parts_to_read(&states),
         start: start.map(|start| parts_to_read(start.iter().map(Var::value))),
         packs: &packs,
-        cell: PhantomData,
     };
     let of_states = of_states.map(Tensor::grid);
     let moving = parts(running);
-    cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
+    cpu.pool.run(loop_workers(cpu, rows, hidden, cell.gates()), |worker: &Worker| {
         let units = worker.share(hidden, PANEL);
         for step in rows.walk(direction).rev() {
             // SAFETY: the workers' units do not overlap; the barrier completes the gates' gradients, which the product
@@ -112,9 +113,9 @@ pub(super) fn backward<C: Cell>(
     });
 
     let before = states_before(&states[0], rows, direction, start.map(|start| start[0].value()));
-    weight_gradients::<C>(cpu, gradients, &slots, &[x.value()], &before, weights);
+    weight_gradients(cpu, cell, gradients, &slots, &[x.value()], &before, weights);
     gradients.write(x, |dx, update| {
-        let gates = slots.mat().column_block(0..C::GATES * hidden);
+        let gates = slots.mat().column_block(0..cell.gates() * hidden);
         multiply_into(device, dx, x.columns(), gates, Right::Plain(weights.input.value().mat()), update);
     });
 }

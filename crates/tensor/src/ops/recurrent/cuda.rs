@@ -1,25 +1,26 @@
 use super::LayerWeights;
-use crate::cell::Cell;
 use crate::cuda::{Cuda, DeviceRows};
+use crate::ops::AnyCell;
 use crate::ops::time_loop::Pass;
 use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
 use crate::rows::{Direction, Rows, Step};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
-pub(super) fn forward<C: Cell>(
+pub(super) fn forward(
     cuda: &Cuda,
+    cell: AnyCell,
     x: &Tensor,
     rows: &Rows,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[&Tensor]>,
 ) -> Pass {
-    let mut slots = biases::<C>(cuda, rows.total(), weights);
+    let mut slots = biases(cuda, cell, rows.total(), weights);
     let mut states: Vec<Tensor> =
-        (0..C::PARTS).map(|_| Tensor::scratch(x.device(), rows.total(), weights.hidden())).collect();
+        (0..cell.parts()).map(|_| Tensor::scratch(x.device(), rows.total(), weights.hidden())).collect();
     let start = Parts::of(start.into_iter().flatten().copied());
-    let layer = LayerLoop::new::<C>(cuda, weights, slots.pointer_mut(), Parts::to(&mut states), start);
+    let layer = LayerLoop::new(cuda, cell, weights, slots.pointer_mut(), Parts::to(&mut states), start);
     layer.add_input(x.view(), weights.input.value().view());
     for step in rows.walk(direction) {
         layer.forward(&step, None);
@@ -28,8 +29,9 @@ pub(super) fn forward<C: Cell>(
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
-pub(super) fn backward<C: Cell>(
+pub(super) fn backward(
     cuda: &Cuda,
+    cell: AnyCell,
     gradients: &mut Gradients,
     pass: Pass,
     (of_states, running): (Option<&Tensor>, &mut [Tensor]),
@@ -42,7 +44,7 @@ pub(super) fn backward<C: Cell>(
     let Pass { mut slots, states } = pass;
 
     let first = Parts::of(start.into_iter().flatten().map(Var::value));
-    let layer = LayerLoop::new::<C>(cuda, weights, slots.pointer_mut(), Parts::of(&states), first);
+    let layer = LayerLoop::new(cuda, cell, weights, slots.pointer_mut(), Parts::of(&states), first);
     let of_states = of_states.map(Tensor::pointer);
     let moving = Parts::to(running);
     let steps: Vec<Step> = rows.walk(direction).collect();
@@ -53,5 +55,5 @@ pub(super) fn backward<C: Cell>(
 
     let packed = DeviceRows::new(x.device(), rows);
     let before = states_before(cuda, &states[0], &packed, direction, start.map(|start| start[0].value()));
-    weight_and_input_gradients::<C>(cuda, gradients, &slots, (Some(x), None), &before, weights);
+    weight_and_input_gradients(cuda, cell, gradients, &slots, (Some(x), None), &before, weights);
 }

@@ -1,6 +1,6 @@
 //! A recurrent layer over packed sequences, in either direction.
 //!
-//! At each step, for every gate: `gate = W_input·x_t + W_state·h_{t-1} + bias`, then the [`Cell`]'s mathematics. Reading
+//! At each step, for every gate: `gate = W_input·x_t + W_state·h_{t-1} + bias`, then the [cell](AnyCell)'s mathematics. Reading
 //! backward, `t-1` is the step behind, and every sequence begins at its own last step.
 //!
 //! | | shape |
@@ -9,7 +9,7 @@
 //! | `W_input` | gates·hidden × inputs |
 //! | `W_state` | gates·hidden × hidden |
 //! | `bias` | 1 × gates·hidden |
-//! | `state_bias` | 1 × apart·hidden, for the gates whose shares are [apart](Cell::APART), or none |
+//! | `state_bias` | 1 × apart·hidden, for the gates whose shares are [apart](AnyCell::apart), or none |
 //! | `start`, `last` | batch × hidden for each part of the state; zero where no start is given |
 //! | `states` | packed rows × hidden |
 //!
@@ -24,9 +24,8 @@ mod cpu;
 mod cuda;
 pub mod reference;
 
-use crate::cell::Cell;
 use crate::device::on_device;
-use crate::ops::{add, cell_step, concat_rows, gather_rows, layer_norm, linear, row_block};
+use crate::ops::{AnyCell, add, cell_step, concat_rows, gather_rows, layer_norm, linear, row_block};
 use crate::profile;
 use crate::rows::{Direction, Rows};
 use crate::tape::{Var, record_all};
@@ -96,14 +95,14 @@ impl LayerWeights {
     }
 
     /// Panics where the shapes do not fit the cell or an input of so many columns.
-    pub(crate) fn check<C: Cell>(&self, inputs: usize) {
+    pub(crate) fn check(&self, cell: AnyCell, inputs: usize) {
         let hidden = self.hidden();
-        let gates = C::GATES * hidden;
+        let gates = cell.gates() * hidden;
         assert_eq!(self.input.shape(), (gates, inputs), "W_input of {hidden} units, {inputs} inputs");
         assert_eq!(self.state.shape(), (gates, hidden), "W_state of {hidden} units");
         assert_eq!(self.bias.shape(), (1, gates), "bias of {hidden} units");
         if let Some(bias) = &self.state_bias {
-            assert_eq!(bias.shape(), (1, C::APART * hidden), "state_bias of {hidden} units");
+            assert_eq!(bias.shape(), (1, cell.apart() * hidden), "state_bias of {hidden} units");
         }
         for norm in self.norm.iter().flat_map(|norm| [&norm.input, &norm.state]) {
             let shapes = [norm.gain.shape(), norm.bias.shape()];
@@ -122,32 +121,33 @@ pub struct Recurrent {
 }
 
 /// Panics where a start does not have a part of the right shape for each part of the cell's state.
-pub(crate) fn check_start<C: Cell>(start: &[Var], batch: usize, hidden: usize) {
-    assert_eq!(start.len(), C::PARTS, "parts of the first state");
+pub(crate) fn check_start(cell: AnyCell, start: &[Var], batch: usize, hidden: usize) {
+    assert_eq!(start.len(), cell.parts(), "parts of the first state");
     start.iter().for_each(|part| assert_eq!(part.shape(), (batch, hidden), "a part of the first state"));
 }
 
 /// Runs a cell over packed sequences; see the [module](self).
-pub fn recurrent<C: Cell>(
+pub fn recurrent(
+    cell: AnyCell,
     x: &Var,
     rows: &Arc<Rows>,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[Var]>,
 ) -> Recurrent {
-    weights.check::<C>(x.columns());
+    weights.check(cell, x.columns());
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
-    start.into_iter().for_each(|start| check_start::<C>(start, rows.batch(), weights.hidden()));
+    start.into_iter().for_each(|start| check_start(cell, start, rows.batch(), weights.hidden()));
     if weights.norm.is_some() {
-        return by_steps::<C>(x, rows, direction, weights, start);
+        return by_steps(cell, x, rows, direction, weights, start);
     }
 
     let _span = profile::span("recurrent", x.device());
     let first: Option<Vec<&Tensor>> = start.map(|start| start.iter().map(Var::value).collect());
     let first = first.as_deref();
     let pass = on_device!(x.device(),
-        cpu => cpu::forward::<C>(cpu, x.value(), rows, direction, weights, first),
-        cuda => cuda::forward::<C>(cuda, x.value(), rows, direction, weights, first));
+        cpu => cpu::forward(cpu, cell, x.value(), rows, direction, weights, first),
+        cuda => cuda::forward(cuda, cell, x.value(), rows, direction, weights, first));
     let last = on_device!(x.device(),
         _cpu => cpu::last(&pass.states, rows, direction, first),
         cuda => crate::ops::time_loop::cuda::last(cuda, &pass.states, rows, direction, first));
@@ -167,8 +167,8 @@ pub fn recurrent<C: Cell>(
             let mut running: Vec<Tensor> = upstream.map(|last| last.unwrap_or_else(zeros)).collect();
             let moving = (of_states.as_ref(), running.as_mut_slice());
             on_device!(x.device(),
-                cpu => cpu::backward::<C>(cpu, gradients, pass, moving, &x, &rows, direction, &weights, start),
-                cuda => cuda::backward::<C>(cuda, gradients, pass, moving, &x, &rows, direction, &weights, start));
+                cpu => cpu::backward(cpu, cell, gradients, pass, moving, &x, &rows, direction, &weights, start),
+                cuda => cuda::backward(cuda, cell, gradients, pass, moving, &x, &rows, direction, &weights, start));
             let first = start.into_iter().flatten();
             first.zip(running).for_each(|(part, gradient)| gradients.add(part, gradient));
         }
@@ -179,16 +179,17 @@ pub fn recurrent<C: Cell>(
 }
 
 /// The same, as a loop over [`cell_step()`]: what [`recurrent()`] must equal, and what it is where the gates are normalised.
-pub fn by_steps<C: Cell>(
+pub fn by_steps(
+    cell: AnyCell,
     x: &Var,
     rows: &Arc<Rows>,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[Var]>,
 ) -> Recurrent {
-    weights.check::<C>(x.columns());
+    weights.check(cell, x.columns());
     let zero = || Var::constant(Tensor::zeros(x.device(), rows.batch(), weights.hidden()));
-    let start: Vec<Var> = start.map_or_else(|| (0..C::PARTS).map(|_| zero()).collect(), <[Var]>::to_vec);
+    let start: Vec<Var> = start.map_or_else(|| (0..cell.parts()).map(|_| zero()).collect(), <[Var]>::to_vec);
     let of_input = weights.of_input(x); // [rows, gates·hidden]
     let mut walked: Vec<Vec<Var>> = Vec::new();
     for step in rows.walk(direction) {
@@ -203,7 +204,7 @@ pub fn by_steps<C: Cell>(
         };
         let of_state = weights.of_state(&before[0]); // [places, gates·hidden]
         let of_input = row_block(&of_input, step.rows);
-        walked.push(cell_step::<C>(&of_input, &of_state, weights.state_bias.as_ref(), &before));
+        walked.push(cell_step(cell, &of_input, &of_state, weights.state_bias.as_ref(), &before));
     }
     let starts: Vec<usize> = rows
         .walk(direction)
@@ -225,7 +226,7 @@ pub fn by_steps<C: Cell>(
         row as u32
     };
     let index: Vec<u32> = (0..rows.batch()).map(last_row).collect();
-    let last = (0..C::PARTS).map(|part| {
+    let last = (0..cell.parts()).map(|part| {
         let all: Vec<&Var> = walked.iter().map(|state| &state[part]).chain([&start[part]]).collect();
         gather_rows(&concat_rows(&all), &index)
     });

@@ -1,6 +1,7 @@
 //! The recurrence as it is defined, for one sequence.
 
-use crate::cell::{Cell, slots, state_slot};
+use crate::cell::{Cell, slots};
+use crate::ops::AnyCell;
 use crate::ops::layer_norm::reference::layer_norm;
 
 /// The weights of a layer.
@@ -44,7 +45,7 @@ pub fn step<C: Cell>(x: &[f64], state: &mut [Vec<f64>], weights: &Weights) {
         for gate in 0..C::GATES {
             let row = gate * hidden + unit;
             gates[gate] += of_input[row] + weights.bias[row];
-            gates[state_slot::<C>(gate)] += of_state[row];
+            gates[AnyCell::of::<C>().state_slot(gate)] += of_state[row];
         }
         if !weights.state_bias.is_empty() {
             for apart in 0..C::APART {

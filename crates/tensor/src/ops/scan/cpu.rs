@@ -4,10 +4,7 @@
 //! attention each has its own sources. A barrier stands wherever one needs what another has computed.
 
 use super::{Moving, Pass, Scan, ScanState};
-use crate::cell::Cell;
 use crate::device::Cpu;
-use crate::ops::LayerWeights;
-use crate::ops::Memory;
 use crate::ops::attention::cpu::{Attending, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
 use crate::ops::linear::multiply_weight;
@@ -16,14 +13,13 @@ use crate::ops::time_loop::cpu::{
     LayerLoop, add_from_gates, add_to_gates, biases, gate_packs, loop_workers, panels, parts, parts_to_read,
     states_before, weight_gradients,
 };
+use crate::ops::{AnyCell, LayerWeights, Memory};
 use crate::pool::Worker;
 use crate::product::{PANEL, Packed, Right, Update, multiply_into, multiply_panels};
 use crate::rows::{Direction, Rows, Step};
-use crate::score::Score;
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The packed weights that the loop needs of each layer: those of its input inside the loop, and those of its state.
@@ -33,12 +29,12 @@ struct Packs {
 }
 
 /// The first layer's input inside the loop is the context, the last columns; that of the others is the layer below.
-fn layer_packs<C: Cell>(layers: &[LayerWeights], outside: usize, transposed: bool) -> Vec<Packs> {
+fn layer_packs(cell: AnyCell, layers: &[LayerWeights], outside: usize, transposed: bool) -> Vec<Packs> {
     let pack = |(i, layer): (usize, &LayerWeights)| {
         let first = if i == 0 { outside } else { 0 };
         Packs {
-            input: gate_packs::<C>(layer.input.value(), first..layer.input.columns(), transposed),
-            state: gate_packs::<C>(layer.state.value(), 0..layer.hidden(), transposed),
+            input: gate_packs(cell, layer.input.value(), first..layer.input.columns(), transposed),
+            state: gate_packs(cell, layer.state.value(), 0..layer.hidden(), transposed),
         }
     };
     layers.iter().enumerate().map(pack).collect()
@@ -49,9 +45,9 @@ fn context_before<'a>(step: &Step, contexts: Grid<'a>, start: Grid<'a>) -> Grid<
     if step.carried > 0 { contexts.at(step.before, 0) } else { start }
 }
 
-pub(super) fn forward<C: Cell, S: Score>(
+pub(super) fn forward(
     cpu: &Cpu,
-    scan: &Scan<C, S>,
+    scan: &Scan,
     x: &Tensor,
     rows: &Rows,
     start: &ScanState,
@@ -63,8 +59,8 @@ pub(super) fn forward<C: Cell, S: Score>(
         .layers
         .iter()
         .map(|weights| LayerPass {
-            slots: biases::<C>(cpu, device, total, weights),
-            states: (0..C::PARTS).map(|_| Tensor::scratch(device, total, hidden)).collect(),
+            slots: biases(cpu, scan.cell, device, total, weights),
+            states: (0..scan.cell.parts()).map(|_| Tensor::scratch(device, total, hidden)).collect(),
         })
         .collect();
     let columns = layers[0].slots.columns();
@@ -81,25 +77,26 @@ pub(super) fn forward<C: Cell, S: Score>(
     let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(true));
     let mut contexts = Tensor::scratch(device, total, width);
     let mut weights = Tensor::scratch(device, total, memory.weight_columns());
-    let packs = layer_packs::<C>(&scan.layers, x.columns(), true);
-    let loops: Vec<LayerLoop<C>> = layers
+    let packs = layer_packs(scan.cell, &scan.layers, x.columns(), true);
+    let loops: Vec<LayerLoop> = layers
         .iter_mut()
         .zip(&packs)
         .zip(&start.layers)
         .map(|((layer, packs), start)| LayerLoop {
+            cell: scan.cell,
             isa: cpu.isa,
             hidden,
             slots: layer.slots.grid_mut(),
             states: parts(&mut layer.states),
             start: Some(parts_to_read(start.iter().map(Var::value))),
             packs: &packs.state,
-            cell: PhantomData,
         })
         .collect();
     let output = |layer: usize| loops[layer].states[0].expect("every state has an output");
     let top = output(loops.len() - 1);
     let query_grid = queries.as_mut().map(Tensor::grid_mut);
     let attending = Attending {
+        score: scan.score,
         query: query_grid.unwrap_or(top),
         vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
@@ -108,7 +105,7 @@ pub(super) fn forward<C: Cell, S: Score>(
     };
     let first_context = start.context.value().grid();
 
-    cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
+    cpu.pool.run(loop_workers(cpu, rows, hidden, scan.cell.gates()), |worker: &Worker| {
         let units = worker.share(hidden, PANEL);
         for step in rows.walk(Direction::Forward) {
             let (first, places) = (step.rows.start, step.rows.len());
@@ -132,7 +129,7 @@ pub(super) fn forward<C: Cell, S: Score>(
                     worker.barrier();
                 }
                 for place in (0..places).filter(|&place| attending.is_own(worker, place)) {
-                    attending.forward::<S>(cpu, first + place, place);
+                    attending.forward(cpu, first + place, place);
                 }
                 worker.barrier();
             }
@@ -142,10 +139,10 @@ pub(super) fn forward<C: Cell, S: Score>(
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
-pub(super) fn backward<C: Cell, S: Score>(
+pub(super) fn backward(
     cpu: &Cpu,
     gradients: &mut Gradients,
-    scan: &Scan<C, S>,
+    scan: &Scan,
     pass: Pass,
     moving: &mut Moving,
     x: &Var,
@@ -158,33 +155,34 @@ pub(super) fn backward<C: Cell, S: Score>(
     let (depth, width) = (memory.keys.columns(), memory.values.columns());
     let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
 
-    let packs = layer_packs::<C>(&scan.layers, x.columns(), false);
+    let packs = layer_packs(scan.cell, &scan.layers, x.columns(), false);
     let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(false));
     let (slots, states): (Vec<&mut Tensor>, Vec<&[Tensor]>) =
         layers.iter_mut().map(|layer| (&mut layer.slots, layer.states.as_slice())).unzip();
-    let loops: Vec<LayerLoop<C>> = slots
+    let loops: Vec<LayerLoop> = slots
         .into_iter()
         .zip(&states)
         .zip(packs.iter().zip(&start.layers))
         .map(|((slots, states), (packs, start))| LayerLoop {
+            cell: scan.cell,
             isa: cpu.isa,
             hidden,
             slots: slots.grid_mut(),
             states: parts_to_read(*states),
             start: Some(parts_to_read(start.iter().map(Var::value))),
             packs: &packs.state,
-            cell: PhantomData,
         })
         .collect();
     let top = states.len() - 1;
     let attending = Attending {
+        score: scan.score,
         query: queries.as_ref().unwrap_or(&states[top][0]).grid(),
         vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
         weights: weights.grid(),
         context: contexts.grid(),
     };
-    let mut sums = Sums::new::<S>(cpu, rows.total(), memory);
+    let mut sums = Sums::new(cpu, scan.score, rows.total(), memory);
     let dcontext_grid = dcontexts.grid_mut();
     let back = sums.grids(dcontext_grid, of_weights.as_ref());
     let moving: Vec<_> = running.iter_mut().map(|layer| parts(layer)).collect();
@@ -192,7 +190,7 @@ pub(super) fn backward<C: Cell, S: Score>(
     let of_states = of_states.as_ref().map(Tensor::grid);
     let dcontext_start_grid = dcontext_start.grid_mut();
 
-    cpu.pool.run(loop_workers(cpu, rows, hidden, C::GATES), |worker: &Worker| {
+    cpu.pool.run(loop_workers(cpu, rows, hidden, scan.cell.gates()), |worker: &Worker| {
         let units = worker.share(hidden, PANEL);
         let context_columns = worker.share(width, PANEL);
         for step in rows.walk(Direction::Forward).rev() {
@@ -200,7 +198,7 @@ pub(super) fn backward<C: Cell, S: Score>(
             // SAFETY: as in the forward pass: own units, own columns of contexts, own sources, and barriers between.
             unsafe {
                 for place in (0..places).filter(|&place| attending.is_own(worker, place)) {
-                    back.backward::<S>(cpu, worker, &attending, first + place, place);
+                    back.backward(cpu, worker, &attending, first + place, place);
                 }
                 worker.barrier();
                 let dquery = back.dquery.at(first, 0);
@@ -234,15 +232,15 @@ pub(super) fn backward<C: Cell, S: Score>(
         if i == 0 {
             let fed = states_before(&contexts, rows, Direction::Forward, Some(start.context.value()));
             let inputs = [x.value(), &fed];
-            weight_gradients::<C>(cpu, gradients, &layer.slots, &inputs, &before, weights);
+            weight_gradients(cpu, scan.cell, gradients, &layer.slots, &inputs, &before, weights);
         } else {
-            weight_gradients::<C>(cpu, gradients, &layer.slots, &below, &before, weights);
+            weight_gradients(cpu, scan.cell, gradients, &layer.slots, &below, &before, weights);
         }
         below = vec![&layer.states[0]];
     }
     gradients.write(x, |dx, update| {
         let weight = scan.layers[0].input.value().mat().column_block(0..x.columns());
-        let gates = layers[0].slots.mat().column_block(0..C::GATES * hidden);
+        let gates = layers[0].slots.mat().column_block(0..scan.cell.gates() * hidden);
         multiply_into(device, dx, x.columns(), gates, Right::Plain(weight), update);
     });
     if let Some(query) = &scan.query {

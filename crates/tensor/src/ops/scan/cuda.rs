@@ -1,7 +1,6 @@
 //! The decoder's time loop on a GPU.
 
 use super::{Moving, Pass, Scan, ScanState};
-use crate::cell::Cell;
 use crate::cuda::{Cuda, DeviceRows, Factor, View};
 use crate::ops::arrange::cuda::put_numbers;
 use crate::ops::attention::cuda::{Attending, AttendingRows};
@@ -10,7 +9,6 @@ use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weigh
 use crate::ops::{LayerWeights, Memory};
 use crate::product::Update;
 use crate::rows::{Direction, Rows, Step};
-use crate::score::Score;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
@@ -24,9 +22,9 @@ fn inner_weights(layers: &[LayerWeights], outside: usize) -> Vec<Factor> {
     layers.iter().enumerate().map(of_layer).collect()
 }
 
-pub(super) fn forward<C: Cell, S: Score>(
+pub(super) fn forward(
     cuda: &Cuda,
-    scan: &Scan<C, S>,
+    scan: &Scan,
     x: &Tensor,
     rows: &Rows,
     start: &ScanState,
@@ -38,14 +36,14 @@ pub(super) fn forward<C: Cell, S: Score>(
         .layers
         .iter()
         .map(|weights| LayerPass {
-            slots: biases::<C>(cuda, total, weights),
-            states: (0..C::PARTS).map(|_| Tensor::scratch(device, total, hidden)).collect(),
+            slots: biases(cuda, scan.cell, total, weights),
+            states: (0..scan.cell.parts()).map(|_| Tensor::scratch(device, total, hidden)).collect(),
         })
         .collect();
     let loops: Vec<LayerLoop> = (layers.iter_mut().zip(&scan.layers).zip(&start.layers))
         .map(|((pass, weights), start)| {
             let (slots, states) = (pass.slots.pointer_mut(), Parts::to(&mut pass.states));
-            LayerLoop::new::<C>(cuda, weights, slots, states, Parts::of(start.iter().map(Var::value)))
+            LayerLoop::new(cuda, scan.cell, weights, slots, states, Parts::of(start.iter().map(Var::value)))
         })
         .collect();
     let inner_weights = inner_weights(&scan.layers, x.columns());
@@ -54,7 +52,7 @@ pub(super) fn forward<C: Cell, S: Score>(
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
     let mut contexts = Tensor::scratch(device, total, width);
     let mut weights = Tensor::scratch(device, total, steps);
-    let attending = Attending::new::<S>(cuda, memory, scan.vector.as_ref().map(Var::value));
+    let attending = Attending::new(cuda, scan.score, memory, scan.vector.as_ref().map(Var::value));
     let top = loops[loops.len() - 1].states.output();
     let query_at = queries.as_mut().map_or(top, Tensor::pointer_mut);
     let (context_at, weights_at) = (contexts.pointer_mut(), weights.pointer_mut());
@@ -80,10 +78,10 @@ pub(super) fn forward<C: Cell, S: Score>(
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
-pub(super) fn backward<C: Cell, S: Score>(
+pub(super) fn backward(
     cuda: &Cuda,
     gradients: &mut Gradients,
-    scan: &Scan<C, S>,
+    scan: &Scan,
     pass: Pass,
     moving: &mut Moving,
     x: &Var,
@@ -101,12 +99,12 @@ pub(super) fn backward<C: Cell, S: Score>(
     let loops: Vec<LayerLoop> = (layers.iter_mut().zip(&scan.layers).zip(&start.layers))
         .map(|((pass, weights), start)| {
             let (slots, states) = (pass.slots.pointer_mut(), Parts::of(&pass.states));
-            LayerLoop::new::<C>(cuda, weights, slots, states, Parts::of(start.iter().map(Var::value)))
+            LayerLoop::new(cuda, scan.cell, weights, slots, states, Parts::of(start.iter().map(Var::value)))
         })
         .collect();
     let moving: Vec<Parts> = running.iter_mut().map(|layer| Parts::to(layer)).collect();
     let top = loops.len() - 1;
-    let attending = Attending::new::<S>(cuda, memory, scan.vector.as_ref().map(Var::value));
+    let attending = Attending::new(cuda, scan.score, memory, scan.vector.as_ref().map(Var::value));
     let query_at = queries.as_ref().map_or(loops[top].states.output(), Tensor::pointer);
     let (dcontext_at, first_dcontext) = (dcontexts.pointer_mut(), dcontext_start.pointer_mut());
     let (dquery_at, denergy_at) = (dqueries.pointer_mut(), denergies.pointer_mut());
@@ -155,7 +153,7 @@ pub(super) fn backward<C: Cell, S: Score>(
             Some(context) => (Some(x), Some(context)),
             None => (None, Some(&layers[i - 1].states[0])),
         };
-        weight_and_input_gradients::<C>(cuda, gradients, &layer.slots, inputs, &state, weights);
+        weight_and_input_gradients(cuda, scan.cell, gradients, &layer.slots, inputs, &state, weights);
     }
     if let Some(query) = &scan.query {
         gradients.write_cuda(query, |dw, update| {
@@ -163,5 +161,5 @@ pub(super) fn backward<C: Cell, S: Score>(
         });
     }
     let vector = scan.vector.as_ref();
-    attending.memory_gradients::<S>(gradients, rows, query_at, vector, &denergies, (&weights, dcontexts));
+    attending.memory_gradients(gradients, rows, query_at, vector, &denergies, (&weights, dcontexts));
 }

@@ -28,28 +28,30 @@ pub mod reference;
 
 use super::recurrent::check_start;
 use super::time_loop::Pass as LayerPass;
-use super::{LayerWeights, Memory, attend, cell_step, concat_columns, concat_rows, linear, row_block};
-use crate::cell::Cell;
+use super::{
+    AnyCell, AnyScore, LayerWeights, Memory, attend, cell_step, concat_columns, concat_rows, linear,
+    row_block,
+};
 use crate::device::on_device;
 use crate::profile;
 use crate::rows::{Direction, Rows};
-use crate::score::Score;
 use crate::tape::{Gradients, Var, record};
 use crate::tensor::Tensor;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The layers inside the loop, and how the topmost one attends.
 #[derive(Clone, Debug)]
-pub struct Scan<C, S> {
+pub struct Scan {
+    /// Of all layers.
+    pub cell: AnyCell,
+    /// How well the query fits a key.
+    pub score: AnyScore,
     /// From the bottom to the top.
     pub layers: Vec<LayerWeights>,
     /// heads·depth × hidden; without it, the state is the query
     pub query: Option<Var>,
     /// 1 × heads·depth, for scores that have a vector
     pub vector: Option<Var>,
-    /// Which cell and which score.
-    pub kind: PhantomData<(C, S)>,
 }
 
 /// Where a decoder stands.
@@ -122,7 +124,7 @@ impl Moving {
     }
 }
 
-impl<C: Cell, S: Score> Scan<C, S> {
+impl Scan {
     /// How many units the layers have.
     pub fn hidden(&self) -> usize {
         self.layers[0].hidden()
@@ -136,7 +138,7 @@ impl<C: Cell, S: Score> Scan<C, S> {
     pub fn zero_state(&self, batch: usize, memory: &Memory) -> ScanState {
         let device = memory.keys.device();
         let zeros = |columns| Var::constant(Tensor::zeros(device, batch, columns));
-        let layer = || (0..C::PARTS).map(|_| zeros(self.hidden())).collect();
+        let layer = || (0..self.cell.parts()).map(|_| zeros(self.hidden())).collect();
         ScanState {
             layers: self.layers.iter().map(|_| layer()).collect(),
             context: zeros(memory.values.columns()),
@@ -150,12 +152,12 @@ impl<C: Cell, S: Score> Scan<C, S> {
         for (weights, before) in self.layers.iter().zip(&state.layers) {
             let of_input = weights.of_input(&input); // [places, gates·hidden]
             let of_state = weights.of_state(&before[0]); // [places, gates·hidden]
-            let after = cell_step::<C>(&of_input, &of_state, weights.state_bias.as_ref(), before);
+            let after = cell_step(self.cell, &of_input, &of_state, weights.state_bias.as_ref(), before);
             input = after[0].clone(); // [places, hidden]
             layers.push(after);
         }
         let query = self.query.as_ref().map_or_else(|| input.clone(), |query| linear(&input, query, None));
-        let [context, weights] = attend::<S>(&query, self.vector.as_ref(), memory);
+        let [context, weights] = attend(self.score, &query, self.vector.as_ref(), memory);
         (ScanState { layers, context }, weights)
     }
 
@@ -242,14 +244,14 @@ impl<C: Cell, S: Score> Scan<C, S> {
         assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
         for (i, layer) in self.layers.iter().enumerate() {
             assert_eq!(layer.hidden(), hidden, "the units of layer {i} and of layer 0");
-            layer.check::<C>(if i == 0 { x.columns() + width } else { hidden });
+            layer.check(self.cell, if i == 0 { x.columns() + width } else { hidden });
         }
         assert_eq!(start.layers.len(), self.layers.len(), "first states of all layers");
-        start.layers.iter().for_each(|layer| check_start::<C>(layer, batch, hidden));
+        start.layers.iter().for_each(|layer| check_start(self.cell, layer, batch, hidden));
         assert_eq!(start.context.shape(), (batch, width), "the first context");
         let depth = self.query.as_ref().map_or(hidden, Var::rows);
         self.query.iter().for_each(|query| assert_eq!(query.columns(), hidden, "W_query of {hidden} units"));
-        memory.check::<S>(batch, depth, self.vector.as_ref());
+        memory.check(self.score, batch, depth, self.vector.as_ref());
     }
 }
 

@@ -2,8 +2,8 @@
 //! the gates' products and the cell. What it needs of the others is the whole output of the step before, hence one barrier a
 //! step.
 
-use super::units::{Backward, Forward, Parts, Units};
-use crate::cell::{Cell, slots, state_slot};
+use super::AnyCell;
+use super::units::{Parts, Units};
 use crate::device::{Cpu, Device};
 use crate::lane::Isa;
 use crate::ops::LayerWeights;
@@ -14,17 +14,22 @@ use crate::rows::{Direction, Rows, Step};
 use crate::shared::Grid;
 use crate::tape::Gradients;
 use crate::tensor::{Block, Tensor};
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Gates with nothing but their biases: `rows` × slots·hidden.
-pub(crate) fn biases<C: Cell>(cpu: &Cpu, device: &Device, rows: usize, weights: &LayerWeights) -> Tensor {
-    let (hidden, width) = (weights.hidden(), slots::<C>() * weights.hidden());
+pub(crate) fn biases(
+    cpu: &Cpu,
+    cell: AnyCell,
+    device: &Device,
+    rows: usize,
+    weights: &LayerWeights,
+) -> Tensor {
+    let (hidden, width) = (weights.hidden(), cell.slots() * weights.hidden());
     let mut row = Tensor::zeros(device, 1, width);
-    row.data_mut()[..C::GATES * hidden].copy_from_slice(weights.bias.value().data());
+    row.data_mut()[..cell.gates() * hidden].copy_from_slice(weights.bias.value().data());
     if let Some(bias) = &weights.state_bias {
-        row.data_mut()[C::GATES * hidden..].copy_from_slice(bias.value().data());
+        row.data_mut()[cell.gates() * hidden..].copy_from_slice(bias.value().data());
     }
     let mut gates = Tensor::scratch(device, rows, width);
     fill_rows(cpu, gates.data_mut(), width, row.data());
@@ -32,15 +37,16 @@ pub(crate) fn biases<C: Cell>(cpu: &Cpu, device: &Device, rows: usize, weights: 
 }
 
 /// The blocks of a gate weight's columns, one for each gate, packed for products with states (`transposed`) or gradients.
-pub(crate) fn gate_packs<C: Cell>(
+pub(crate) fn gate_packs(
+    cell: AnyCell,
     weight: &Tensor,
     columns: Range<usize>,
     transposed: bool,
 ) -> Vec<Arc<Packed>> {
-    let hidden = weight.rows() / C::GATES;
+    let hidden = weight.rows() / cell.gates();
     let block =
         |gate| Block { rows: gate * hidden..(gate + 1) * hidden, columns: columns.clone(), transposed };
-    (0..C::GATES).map(|gate| weight.packed(block(gate))).collect()
+    (0..cell.gates()).map(|gate| weight.packed(block(gate))).collect()
 }
 
 /// Adds `a`'s share to the units `units` of all gates.
@@ -133,17 +139,17 @@ pub(crate) fn runs<'a>(
 }
 
 /// One layer's step forward for the units of a worker: the state's share of the gates, then the cell.
-pub(crate) struct LayerLoop<'a, C> {
+pub(crate) struct LayerLoop<'a> {
+    pub(crate) cell: AnyCell,
     pub(crate) isa: Isa,
     pub(crate) hidden: usize,
     pub(crate) slots: Grid<'a>,
     pub(crate) states: Parts<'a>,
     pub(crate) start: Option<Parts<'a>>,
     pub(crate) packs: &'a [Arc<Packed>],
-    pub(crate) cell: PhantomData<C>,
 }
 
-impl<C: Cell> LayerLoop<'_, C> {
+impl LayerLoop<'_> {
     /// # Safety
     /// The state before the step must be complete, and nobody else may use these units of the step's gates and states.
     pub(crate) unsafe fn forward(&self, step: &Step, units: &Range<usize>) {
@@ -156,14 +162,14 @@ impl<C: Cell> LayerLoop<'_, C> {
                 // SAFETY: the state before the step is complete, and the units are ours.
                 unsafe {
                     let a = before.mat(places.len(), self.hidden);
-                    add_to_gates(self.isa, slots, a, self.packs, units, state_slot::<C>);
+                    add_to_gates(self.isa, slots, a, self.packs, units, |gate| self.cell.state_slot(gate));
                 }
             }
             let after = at(&self.states, step.rows.start + places.start);
             let (rows, units, hidden) = (places.len(), units.clone(), self.hidden);
-            let units = Units::<C> { rows, units, hidden, slots, before, after, cell: PhantomData };
+            let units = Units { rows, units, hidden, slots, before, after };
             // SAFETY: the units are ours, and the state before the step is complete.
-            self.isa.run(unsafe { Forward::new(units) });
+            unsafe { self.cell.forward(self.isa, &units) };
         }
     }
 
@@ -180,18 +186,17 @@ impl<C: Cell> LayerLoop<'_, C> {
     ) {
         for (places, before) in runs(step, &self.states, self.start.as_ref()) {
             let first = step.rows.start + places.start;
-            let units = Units::<C> {
+            let units = Units {
                 rows: places.len(),
                 units: units.clone(),
                 hidden: self.hidden,
                 slots: self.slots.at(first, 0),
                 before,
                 after: at(&self.states, first),
-                cell: PhantomData,
             };
             let (running, upstream) = (at(running, places.start), upstream.map(|grid| grid.at(first, 0)));
             // SAFETY: the units are ours, and the states are no longer written.
-            self.isa.run(unsafe { Backward::new(units, running, upstream) });
+            unsafe { self.cell.backward(self.isa, &units, &running, upstream) };
         }
     }
 
@@ -203,7 +208,11 @@ impl<C: Cell> LayerLoop<'_, C> {
         let rows = if self.start.is_some() { step.rows.len() } else { step.carried };
         let gates = self.slots.at(step.rows.start, 0);
         // SAFETY: handed on.
-        unsafe { add_from_gates(self.isa, running, gates, rows, self.packs, units, state_slot::<C>) };
+        unsafe {
+            add_from_gates(self.isa, running, gates, rows, self.packs, units, |gate| {
+                self.cell.state_slot(gate)
+            });
+        }
     }
 }
 
@@ -230,8 +239,9 @@ pub(crate) fn states_before(
 
 /// The gradients of a layer's weights, each over all steps at once. `inputs` are what the columns of `W_input` were
 /// multiplied with, block by block; `before` is the state before each step.
-pub(crate) fn weight_gradients<C: Cell>(
+pub(crate) fn weight_gradients(
     cpu: &Cpu,
+    cell: AnyCell,
     gradients: &mut Gradients,
     gates: &Tensor,
     inputs: &[&Tensor],
@@ -239,7 +249,7 @@ pub(crate) fn weight_gradients<C: Cell>(
     weights: &LayerWeights,
 ) {
     let hidden = weights.hidden();
-    let (all, shared) = (C::GATES * hidden, (C::GATES - C::APART) * hidden);
+    let (all, shared) = (cell.gates() * hidden, (cell.gates() - cell.apart()) * hidden);
     let block = |columns: Range<usize>| gates.mat().column_block(columns);
     gradients.write(&weights.input, |dw, update| {
         let stride = weights.input.columns();

@@ -1,9 +1,12 @@
 //! What the time loops of a recurrent layer and of a scan have in common.
 
+mod any_cell;
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub(crate) mod units;
+
+pub use any_cell::AnyCell;
 
 use crate::tensor::Tensor;
 

@@ -1,7 +1,7 @@
 //! A cell's mathematics over the rows and units of one time step.
 
 use crate::cell::{Cell, MAX_PARTS, MAX_SLOTS, slots};
-use crate::lane::{Kernel, LANES, Vector};
+use crate::lane::{Isa, Kernel, LANES, Vector};
 use crate::shared::Grid;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(crate) type Parts<'a> = [Option<Grid<'a>>; MAX_PARTS];
 
 /// Which rows and units a worker handles, and where the step's gates and states are.
-pub(crate) struct Units<'a, C> {
+pub(crate) struct Units<'a> {
     pub(crate) rows: usize,
     pub(crate) units: Range<usize>,
     pub(crate) hidden: usize,
@@ -19,12 +19,11 @@ pub(crate) struct Units<'a, C> {
     /// The state before the step; zero where there is none.
     pub(crate) before: Parts<'a>,
     pub(crate) after: Parts<'a>,
-    pub(crate) cell: PhantomData<C>,
 }
 
-impl<C: Cell> Units<'_, C> {
+impl Units<'_> {
     #[inline(always)]
-    fn chunks(&self) -> impl Iterator<Item = (usize, Range<usize>)> + use<C> {
+    fn chunks(&self) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
         let units = self.units.clone();
         (0..self.rows).flat_map(move |row| {
             let end = units.end;
@@ -39,7 +38,7 @@ impl<C: Cell> Units<'_, C> {
     /// # Safety
     /// Nobody may write to these units of the slots.
     #[inline(always)]
-    unsafe fn load_slots<V: Vector>(&self, row: usize, units: &Range<usize>) -> [V; MAX_SLOTS] {
+    unsafe fn load_slots<C: Cell, V: Vector>(&self, row: usize, units: &Range<usize>) -> [V; MAX_SLOTS] {
         let mut values = [V::lit(0.0); MAX_SLOTS];
         for (slot, value) in values.iter_mut().enumerate().take(slots::<C>()) {
             // SAFETY: handed on.
@@ -51,7 +50,12 @@ impl<C: Cell> Units<'_, C> {
     /// # Safety
     /// Nobody else may use these units of the slots.
     #[inline(always)]
-    unsafe fn store_slots<V: Vector>(&self, row: usize, units: &Range<usize>, values: [V; MAX_SLOTS]) {
+    unsafe fn store_slots<C: Cell, V: Vector>(
+        &self,
+        row: usize,
+        units: &Range<usize>,
+        values: [V; MAX_SLOTS],
+    ) {
         for (slot, value) in values.into_iter().enumerate().take(slots::<C>()) {
             // SAFETY: handed on.
             value.store(unsafe { self.slots.row_mut(row, self.slot(slot, units)) });
@@ -86,15 +90,17 @@ unsafe fn store_parts<V: Vector>(parts: &Parts, row: usize, units: &Range<usize>
 }
 
 /// The step forward.
-pub(crate) struct Forward<'a, C>(Units<'a, C>);
+///
+/// # Safety
+/// While it runs, nobody else may use these units of the slots and of the state after the step, and nobody may write to those of
+/// the state before it.
+pub(super) unsafe fn forward<C: Cell>(isa: Isa, units: &Units) {
+    isa.run(Forward::<C> { units, cell: PhantomData });
+}
 
-impl<'a, C> Forward<'a, C> {
-    /// # Safety
-    /// While it runs, nobody else may use these units of the slots and of the state after the step, and nobody may write to
-    /// those of the state before it.
-    pub(crate) unsafe fn new(units: Units<'a, C>) -> Self {
-        Forward(units)
-    }
+struct Forward<'a, C> {
+    units: &'a Units<'a>,
+    cell: PhantomData<C>,
 }
 
 impl<C: Cell> Kernel for Forward<'_, C> {
@@ -102,36 +108,35 @@ impl<C: Cell> Kernel for Forward<'_, C> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let units = &self.0;
+        let units = self.units;
         for (row, range) in units.chunks() {
-            // SAFETY: as promised when it was made.
+            // SAFETY: as promised where it is run.
             unsafe {
-                let mut slots = units.load_slots::<V>(row, &range);
+                let mut slots = units.load_slots::<C, V>(row, &range);
                 let mut state = load_parts::<V>(&units.before, row, &range);
                 C::forward(&mut slots[..crate::cell::slots::<C>()], &mut state[..C::PARTS]);
-                units.store_slots(row, &range, slots);
+                units.store_slots::<C, V>(row, &range, slots);
                 store_parts(&units.after, row, &range, state);
             }
         }
     }
 }
 
-/// The step back.
-pub(crate) struct Backward<'a, C> {
-    units: Units<'a, C>,
-    /// The gradient that comes from later steps, and then the one that goes to earlier ones.
-    running: Parts<'a>,
-    /// The gradient of the step's output.
-    upstream: Option<Grid<'a>>,
+/// The step back. `running` holds the gradient that comes from later steps, and then the one that goes to earlier ones;
+/// `upstream` is the gradient of the step's output.
+///
+/// # Safety
+/// While it runs, nobody else may use these units of the slots and of `running`, and nobody may write to those of the states and of
+/// `upstream`.
+pub(super) unsafe fn backward<C: Cell>(isa: Isa, units: &Units, running: &Parts, upstream: Option<Grid>) {
+    isa.run(Backward::<C> { units, running, upstream, cell: PhantomData });
 }
 
-impl<'a, C> Backward<'a, C> {
-    /// # Safety
-    /// While it runs, nobody else may use these units of the slots and of `running`, and nobody may write to those of the states
-    /// and of `upstream`.
-    pub(crate) unsafe fn new(units: Units<'a, C>, running: Parts<'a>, upstream: Option<Grid<'a>>) -> Self {
-        Backward { units, running, upstream }
-    }
+struct Backward<'a, C> {
+    units: &'a Units<'a>,
+    running: &'a Parts<'a>,
+    upstream: Option<Grid<'a>>,
+    cell: PhantomData<C>,
 }
 
 impl<C: Cell> Kernel for Backward<'_, C> {
@@ -139,14 +144,14 @@ impl<C: Cell> Kernel for Backward<'_, C> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let units = &self.units;
+        let units = self.units;
         for (row, range) in units.chunks() {
-            // SAFETY: as promised when it was made.
+            // SAFETY: as promised where it is run.
             unsafe {
-                let mut slots = units.load_slots::<V>(row, &range);
+                let mut slots = units.load_slots::<C, V>(row, &range);
                 let before = load_parts::<V>(&units.before, row, &range);
                 let after = load_parts::<V>(&units.after, row, &range);
-                let mut gradient = load_parts::<V>(&self.running, row, &range);
+                let mut gradient = load_parts::<V>(self.running, row, &range);
                 if let Some(upstream) = self.upstream {
                     gradient[0] = gradient[0] + V::load(upstream.row(row, range.clone()));
                 }
@@ -157,8 +162,8 @@ impl<C: Cell> Kernel for Backward<'_, C> {
                     &after[parts],
                     &mut gradient[parts],
                 );
-                units.store_slots(row, &range, slots);
-                store_parts(&self.running, row, &range, gradient);
+                units.store_slots::<C, V>(row, &range, slots);
+                store_parts(self.running, row, &range, gradient);
             }
         }
     }

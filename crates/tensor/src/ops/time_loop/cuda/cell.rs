@@ -4,6 +4,7 @@ use crate::cell::{Cell, MAX_PARTS, slots};
 use crate::cuda::{Cuda, Kernel, Launch, Pointer, Record, Source, View, variant};
 use crate::device::Precision;
 use crate::lane::source::{Symbol, function};
+use crate::ops::AnyCell;
 use crate::tensor::Tensor;
 
 /// The cell's sizes and functions as source.
@@ -169,8 +170,8 @@ struct Tile {
 const STAGES: usize = 3;
 
 /// `Gates` in the kernels: all gates of each unit.
-fn forward_tile<C: Cell>() -> Tile {
-    let (products, sums) = (STAGES * (32 + C::GATES * 8) * 68, 4 * slots::<C>() * 256);
+fn forward_tile(cell: AnyCell) -> Tile {
+    let (products, sums) = (STAGES * (32 + cell.gates() * 8) * 68, 4 * cell.slots() * 256);
     Tile { rows: 32, units: 8, shared: products.max(sums) }
 }
 
@@ -188,10 +189,10 @@ pub(crate) struct CellKernels<'a> {
 }
 
 impl<'a> CellKernels<'a> {
-    pub(crate) fn new<C: Cell>(cuda: &'a Cuda) -> CellKernels<'a> {
-        let source = source::<C>();
+    pub(crate) fn new(cuda: &'a Cuda, cell: AnyCell) -> CellKernels<'a> {
+        let source = cell.source();
         let kernel = |name| cuda.kernel(&source, name);
-        let forward_tile = forward_tile::<C>();
+        let forward_tile = forward_tile(cell);
         CellKernels {
             cuda,
             forward: kernel("forward"),

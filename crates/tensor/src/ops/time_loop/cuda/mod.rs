@@ -4,11 +4,10 @@ mod cell;
 
 pub(crate) use cell::{CellKernels, Parts, StepRows, source};
 
-use crate::cell::{Cell, slots};
 use crate::cuda::{Cuda, DeviceRows, Factor, Launch, Pointer, Source, View};
-use crate::ops::LayerWeights;
 use crate::ops::arrange::cuda::{Place, fill_rows};
 use crate::ops::sums::cuda::column_sums;
+use crate::ops::{AnyCell, LayerWeights};
 use crate::product::Update;
 use crate::rows::{Direction, Rows, Step};
 use crate::tape::{Gradients, Var};
@@ -19,15 +18,15 @@ use std::ops::Range;
 pub(crate) const ROWS: Source = Source::plain("rows", include_str!("../rows.cu"));
 
 /// Gates with nothing but their biases: `rows` × slots·hidden.
-pub(crate) fn biases<C: Cell>(cuda: &Cuda, rows: usize, weights: &LayerWeights) -> Tensor {
-    let (device, hidden, stride) = (weights.bias.device(), weights.hidden(), slots::<C>() * weights.hidden());
+pub(crate) fn biases(cuda: &Cuda, cell: AnyCell, rows: usize, weights: &LayerWeights) -> Tensor {
+    let (device, hidden, stride) = (weights.bias.device(), weights.hidden(), cell.slots() * weights.hidden());
     let mut gates = Tensor::scratch(device, rows, stride);
     let pointer = gates.pointer_mut();
     fill_rows(cuda, Place { pointer, stride }, weights.bias.value(), rows);
-    if C::APART > 0 {
-        let zeros = Tensor::zeros(device, 1, C::APART * hidden);
+    if cell.apart() > 0 {
+        let zeros = Tensor::zeros(device, 1, cell.apart() * hidden);
         let bias = weights.state_bias.as_ref().map_or(&zeros, Var::value);
-        fill_rows(cuda, Place { pointer: pointer.at(C::GATES * hidden), stride }, bias, rows);
+        fill_rows(cuda, Place { pointer: pointer.at(cell.gates() * hidden), stride }, bias, rows);
     }
     gates
 }
@@ -61,24 +60,25 @@ struct StateShare {
 }
 
 impl<'a> LayerLoop<'a> {
-    pub(crate) fn new<C: Cell>(
+    pub(crate) fn new(
         cuda: &'a Cuda,
+        cell: AnyCell,
         weights: &LayerWeights,
         slots_at: Pointer,
         states: Parts,
         start: Parts,
     ) -> LayerLoop<'a> {
         let (hidden, weight) = (weights.hidden(), weights.state.value().view());
-        let (gates, shared) = (C::GATES * hidden, (C::GATES - C::APART) * hidden);
+        let (gates, shared) = (cell.gates() * hidden, (cell.gates() - cell.apart()) * hidden);
         let share = |rows: Range<usize>, column| StateShare {
             weight: Factor::of_many(weight.row_block(rows)),
             column,
         };
         LayerLoop {
             cuda,
-            kernels: CellKernels::new::<C>(cuda),
+            kernels: CellKernels::new(cuda, cell),
             hidden,
-            stride: slots::<C>() * hidden,
+            stride: cell.slots() * hidden,
             gates,
             slots: slots_at,
             states,
@@ -267,8 +267,9 @@ pub(crate) fn last(
 
 /// The gradients of a layer's weights, each over all steps at once, and of the input `x`. `inner` is what the last columns of
 /// `W_input` were multiplied with, where the first ones were with `x`; `before` is the state before each step.
-pub(crate) fn weight_and_input_gradients<C: Cell>(
+pub(crate) fn weight_and_input_gradients(
     cuda: &Cuda,
+    cell: AnyCell,
     gradients: &mut Gradients,
     gates: &Tensor,
     (x, inner): (Option<&Var>, Option<&Tensor>),
@@ -276,7 +277,7 @@ pub(crate) fn weight_and_input_gradients<C: Cell>(
     weights: &LayerWeights,
 ) {
     let hidden = weights.hidden();
-    let (all, shared) = (C::GATES * hidden, (C::GATES - C::APART) * hidden);
+    let (all, shared) = (cell.gates() * hidden, (cell.gates() - cell.apart()) * hidden);
     let block = |columns: Range<usize>| gates.view().column_block(columns);
     let of_input = Factor::from(block(0..all));
     let of_state = if shared == all { of_input.clone() } else { block(0..shared).into() };
