@@ -17,6 +17,10 @@ use std::thread::JoinHandle;
 const SPINS: u32 = 2_000;
 const YIELDS: u32 = 64;
 
+/// About so many tasks are dealt out in a round: enough of them that a worker which is half as fast as another holds nobody up
+/// for long, and few enough that asking for them costs nothing.
+const TASKS: usize = 8;
+
 /// A fixed number of threads.
 pub(crate) struct Pool {
     state: Arc<State>,
@@ -251,6 +255,12 @@ impl Worker<'_> {
             }
             None => alone.next(),
         })
+    }
+
+    /// A round in which `n` things that come in blocks of `block` are dealt out, some blocks at a time.
+    pub(crate) fn deal_blocks(&self, n: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
+        let size = (n.div_ceil(block) / TASKS).max(1) * block;
+        self.deal(n.div_ceil(size)).map(move |task| task * size..((task + 1) * size).min(n))
     }
 
     /// Waits until all workers are here. What was written before is seen by all behind it.

@@ -206,5 +206,26 @@ mod x86 {
             unsafe { self.store_raw(array.as_mut_ptr()) };
             array
         }
+
+        /// In three rounds, each of which pairs vectors: numbers, then pairs of them, then halves change places.
+        #[inline(always)]
+        fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+            let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+            unsafe {
+                let numbers = |a, b| [_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)];
+                let ([ab, ab2], [cd, cd2]) = (numbers(a, b), numbers(c, d));
+                let ([ef, ef2], [gh, gh2]) = (numbers(e, f), numbers(g, h));
+                let pairs = |a, b| [_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xee>(a, b)];
+                let ([p, q], [r, s]) = (pairs(ab, cd), pairs(ab2, cd2));
+                let ([t, u], [v, w]) = (pairs(ef, gh), pairs(ef2, gh2));
+                let low = |a, b| Avx2(_mm256_permute2f128_ps::<0x20>(a, b));
+                let high = |a, b| Avx2(_mm256_permute2f128_ps::<0x31>(a, b));
+                let (first, second) = ([p, q, r, s], [t, u, v, w]);
+                std::array::from_fn(|i| match i {
+                    0..4 => low(first[i], second[i]),
+                    _ => high(first[i - 4], second[i - 4]),
+                })
+            }
+        }
     }
 }

@@ -164,4 +164,9 @@ impl Vector for Portable {
     fn array(self) -> [f32; LANES] {
         self.0
     }
+
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        from_fn(|j| Portable(rows.map(|row| row.0[j])))
+    }
 }

@@ -31,7 +31,7 @@ pub trait Vector: Lane {
     /// # Safety
     /// `to` must be valid for writing `LANES` numbers.
     unsafe fn store_raw(self, to: *mut f32);
-    /// Asks for the cache line of an address that is soon to be used. Any address will do, and nothing is read.
+    /// Asks for the cache line of an address that is soon to be read. Any address will do, and nothing is read.
     #[inline(always)]
     fn fetch(_address: *const f32) {}
     /// The square root.
@@ -40,6 +40,8 @@ pub trait Vector: Lane {
     fn div(self, other: Self) -> Self;
     /// The numbers as an array.
     fn array(self) -> [f32; LANES];
+    /// Rows as columns: number `j` of vector `i` becomes number `i` of vector `j`.
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES];
 
     /// The sum of the numbers, always formed in the same order.
     #[inline(always)]

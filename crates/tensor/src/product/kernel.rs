@@ -1,7 +1,7 @@
 //! The innermost loops: a few rows times two vectors of columns, held in registers.
 
 use super::mat::Mat;
-use super::pack::{PANEL, Packed};
+use super::pack::{PANEL, Packed, strip_size};
 use super::{DEPTH, Update};
 use crate::lane::{Isa, Kernel, LANES, Vector};
 use crate::shared::Grid;
@@ -76,9 +76,6 @@ impl Kernel for Panels<'_> {
                     let height = (rows - top).div_ceil(strips - strip);
                     let out = target.at(top, panel * PANEL).pointer(height, width);
                     let left = a.from(top, start).as_ptr();
-                    shape.fetch_rows::<V>(out.wrapping_add(height * shape.out_stride));
-                    // What comes next, of this panel or the next one, follows in memory.
-                    shape.fetch_part::<V>(right.wrapping_add(PANEL * ks.len()), strip, strips);
                     // SAFETY: `a` has `height` rows from `top` on and the columns `ks`, the panel has the rows `ks`, and
                     // `out` was checked and is ours alone.
                     unsafe { strip_of::<V>(height, &shape, left, right, out) };
@@ -100,21 +97,14 @@ pub(super) struct Block {
     pub(super) add: bool,
 }
 
-/// A block of packed strips times one packed panel. `ahead` is what comes next on the right side.
+/// A block of packed strips times one packed panel.
 ///
 /// # Safety
 /// While it runs, nobody else may use the target's rows and columns of the block.
-pub(super) unsafe fn multiply_block(
-    isa: Isa,
-    target: Grid,
-    block: Block,
-    left: &[f32],
-    right: &[f32],
-    ahead: &[f32],
-) {
+pub(super) unsafe fn multiply_block(isa: Isa, target: Grid, block: Block, left: &[f32], right: &[f32]) {
     let Block { rows, depth, .. } = block;
-    assert!(left.len() >= rows.next_multiple_of(STRIP) * depth && right.len() >= PANEL * depth);
-    isa.run(Strips { target, block, left, right, ahead });
+    assert!(left.len() >= rows.div_ceil(STRIP) * strip_size(depth) && right.len() >= PANEL * depth);
+    isa.run(Strips { target, block, left, right });
 }
 
 struct Strips<'a> {
@@ -122,7 +112,6 @@ struct Strips<'a> {
     block: Block,
     left: &'a [f32],
     right: &'a [f32],
-    ahead: &'a [f32],
 }
 
 impl Kernel for Strips<'_> {
@@ -130,18 +119,15 @@ impl Kernel for Strips<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Strips { target, block, left, right, ahead } = self;
+        let Strips { target, block, left, right } = self;
         let Block { rows, width, depth, add } = block;
         let shape = Strip { depth, row_stride: 1, k_stride: STRIP, out_stride: target.stride(), width, add };
-        let strips = rows.div_ceil(STRIP);
-        for strip in 0..strips {
-            let top = strip * STRIP;
+        for top in (0..rows).step_by(STRIP) {
             let height = STRIP.min(rows - top);
             let out = target.at(top, 0).pointer(height, width);
-            shape.fetch_rows::<V>(out.wrapping_add(STRIP * shape.out_stride));
-            shape.fetch_part::<V>(ahead.as_ptr(), strip, strips);
+            let left = left[top / STRIP * strip_size(depth)..].as_ptr();
             // SAFETY: the packed operands are as long as the assertion above says, `out` was checked and is ours alone.
-            unsafe { strip_of::<V>(height, &shape, left[top * depth..].as_ptr(), right.as_ptr(), out) };
+            unsafe { strip_of::<V>(height, &shape, left, right.as_ptr(), out) };
         }
     }
 }
@@ -154,21 +140,6 @@ struct Strip {
     out_stride: usize,
     width: usize,
     add: bool,
-}
-
-impl Strip {
-    /// Asks for the rows of a target that the next strip begins with: they are far apart, so the machine does not foresee them.
-    #[inline(always)]
-    fn fetch_rows<V: Vector>(&self, out: *const f32) {
-        (0..STRIP).for_each(|row| V::fetch(out.wrapping_add(row * self.out_stride)));
-    }
-
-    /// Asks for one of so many parts of a panel that comes next.
-    #[inline(always)]
-    fn fetch_part<V: Vector>(&self, panel: *const f32, part: usize, parts: usize) {
-        let edge = |part: usize| self.depth * part / parts;
-        (edge(part)..edge(part + 1)).for_each(|k| V::fetch(panel.wrapping_add(k * PANEL)));
-    }
 }
 
 /// # Safety

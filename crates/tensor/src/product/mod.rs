@@ -20,7 +20,7 @@ use crate::device::{Cpu, Device};
 use crate::memory::Buffer;
 use crate::shared::{Grid, SharedSlice};
 use kernel::{Block, STRIP, multiply_block};
-use pack::{pack_panels, pack_strips};
+use pack::{pack_panels, pack_strips, strip_size};
 use std::ops::Range;
 
 /// Depth of a block: a panel of `b` this deep fills half of the first cache.
@@ -29,8 +29,6 @@ const DEPTH: usize = 256;
 const HEIGHT: usize = 120;
 /// Numbers of `b` that are packed before they are multiplied: a share of the last cache.
 const PACKED: usize = 1 << 20;
-/// Panels that a worker packs at a time.
-const PACKED_AT_ONCE: usize = 4;
 /// Up to this many rows, `a` is read in place instead of being packed.
 pub(crate) const FEW_ROWS: usize = 96;
 
@@ -130,9 +128,10 @@ pub(crate) fn multiply_into(
 fn few_rows(cpu: &Cpu, target: Grid, a: Mat, b: &Packed, update: Update) {
     let workers = cpu.pool.workers_for(a.rows() * a.columns() * b.columns() / PANEL);
     cpu.pool.run(workers, |worker| {
-        let share = worker.share(b.panels(), 1);
-        // SAFETY: the workers write different columns, and nobody else uses `out`.
-        unsafe { multiply_panels(cpu.isa, target, a, b, share, update) };
+        for panels in worker.deal_blocks(b.panels(), 1) {
+            // SAFETY: the workers write different columns, and nobody else uses `out`.
+            unsafe { multiply_panels(cpu.isa, target, a, b, panels, update) };
+        }
     });
 }
 
@@ -151,7 +150,7 @@ fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Up
     };
     let right = right.as_mut().map(|buffer| SharedSlice::new(buffer.numbers_mut()));
     let tiles = Tiles::new(workers, m, panels);
-    let left_size = tiles.height.min(HEIGHT).next_multiple_of(STRIP) * DEPTH.min(k);
+    let left_size = tiles.height.min(HEIGHT).div_ceil(STRIP) * strip_size(DEPTH.min(k));
     let mut left = Buffer::new(device, workers * left_size);
     let left = SharedSlice::new(left.numbers_mut());
 
@@ -160,11 +159,10 @@ fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Up
         for start in (0..k).step_by(depth) {
             let ks = start..(start + depth).min(k);
             if let (Right::Plain(b), Some(right)) = (b, right) {
-                for some in worker.deal(panels.div_ceil(PACKED_AT_ONCE)) {
-                    let own = some * PACKED_AT_ONCE..((some + 1) * PACKED_AT_ONCE).min(panels);
+                for own in worker.deal_blocks(panels, 1) {
                     let range = own.start * PANEL * ks.len()..own.end * PANEL * ks.len();
                     // SAFETY: each panel is packed by one worker, and none is read before the barrier.
-                    pack_panels(b, ks.clone(), own, unsafe { right.get_mut(range) });
+                    pack_panels(cpu.isa, b, ks.clone(), own, unsafe { right.get_mut(range) });
                 }
                 worker.barrier();
             }
@@ -183,16 +181,15 @@ fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Up
                     for rows in parts(rows.clone(), HEIGHT) {
                         // SAFETY: each worker has a left block of its own.
                         let left = unsafe { left.get_mut(left_start..left_start + left_size) };
-                        pack_strips(a, rows.clone(), inner.clone(), left);
+                        pack_strips(cpu.isa, a, rows.clone(), inner.clone(), left);
                         for at in columns.clone() {
                             let width = PANEL.min(n - at * PANEL);
-                            let ahead = panel((at + 1).min(panels - 1), &inner);
                             let add = update == Update::Add || inner.start > 0;
                             let block = Block { rows: rows.len(), width, depth: inner.len(), add };
                             // SAFETY: tiles do not overlap, and each is computed by one worker.
                             unsafe {
                                 let place = target.at(rows.start, at * PANEL);
-                                multiply_block(cpu.isa, place, block, left, panel(at, &inner), ahead);
+                                multiply_block(cpu.isa, place, block, left, panel(at, &inner));
                             };
                         }
                     }

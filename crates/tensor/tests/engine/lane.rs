@@ -195,3 +195,26 @@ fn a_part_of_a_vector_is_handled_like_a_whole_one() {
         }
     }
 }
+
+/// A square of numbers, turned over its diagonal.
+struct Transpose([[f32; LANES]; LANES]);
+
+impl Kernel for Transpose {
+    type Output = [[f32; LANES]; LANES];
+
+    #[inline(always)]
+    fn run<V: Vector>(self) -> Self::Output {
+        V::transpose(self.0.map(|row| V::load(&row))).map(V::array)
+    }
+}
+
+#[test]
+fn rows_become_columns() {
+    let square = std::array::from_fn(|i| std::array::from_fn(|j| (10 * i + j) as f32));
+    for isa in isas() {
+        let turned = isa.run(Transpose(square));
+        for (i, row) in square.iter().enumerate() {
+            assert_eq!(turned.map(|column| column[i]), *row, "{isa:?}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Attention of many rows. Going back, each source belongs to one worker, whatever rows read it.
+//! Attention of many rows. Going back, each source is dealt to one worker, with all rows that read it.
 
 use super::row::{Backward, Forward, Sources, ValuesBack, part};
 use super::{AnyScore, Memory};
@@ -31,11 +31,6 @@ pub(crate) struct Attending<'a> {
 }
 
 impl Attending<'_> {
-    /// The source at a place belongs to one worker. Neighbours are alike in length, so they are dealt out in turn.
-    pub(crate) fn is_own(&self, worker: &Worker, place: usize) -> bool {
-        self.memory.of[place] as usize % worker.count == worker.index
-    }
-
     /// Context and weights of `row`, which reads what `place` reads.
     ///
     /// # Safety
@@ -56,6 +51,26 @@ impl Attending<'_> {
     }
 }
 
+/// The places that read each source.
+pub(crate) struct Readers<'a> {
+    of: &'a [u32],
+    /// Those of the first source in their order, then those of the next.
+    places: Vec<usize>,
+}
+
+impl<'a> Readers<'a> {
+    pub(crate) fn new(of: &'a [u32]) -> Readers<'a> {
+        let mut places: Vec<usize> = (0..of.len()).collect();
+        places.sort_by_key(|&place| of[place]);
+        Readers { of, places }
+    }
+
+    pub(crate) fn of(&self, source: usize) -> impl Iterator<Item = usize> {
+        let first = self.places.partition_point(|&place| (self.of[place] as usize) < source);
+        self.places[first..].iter().copied().take_while(move |&place| self.of[place] as usize == source)
+    }
+}
+
 /// Where the gradients of many rows' attention go.
 #[derive(Clone, Copy)]
 pub(crate) struct AttendingBack<'a> {
@@ -72,8 +87,8 @@ pub(crate) struct AttendingBack<'a> {
 
 impl AttendingBack<'_> {
     /// # Safety
-    /// Nobody may write to the row's gradients of context and weights, nobody else may use its query's, and the source that
-    /// `place` reads must belong to `worker`.
+    /// Nobody may write to the row's gradients of context and weights, nobody else may use its query's, and no other worker may
+    /// be at work on the source that `place` reads.
     pub(crate) unsafe fn backward(
         &self,
         cpu: &Cpu,
@@ -163,8 +178,8 @@ pub(super) fn forward(
         context: context.grid_mut(),
     };
     cpu.pool.run(workers(cpu, rows, memory), |worker: &Worker| {
-        for row in worker.share(rows, 1) {
-            // SAFETY: the workers' rows do not overlap.
+        for row in worker.deal_blocks(rows, 1).flatten() {
+            // SAFETY: rows are dealt out once.
             unsafe { attending.forward(cpu, row, row) };
         }
     });
@@ -193,9 +208,10 @@ pub(super) fn backward(
         weights: weights.grid(),
         context: Grid::reading(&[], 0),
     };
+    let readers = Readers::new(&memory.of[..rows]);
     cpu.pool.run(workers(cpu, rows, attending.memory), |worker: &Worker| {
-        for row in (0..rows).filter(|&row| attending.is_own(worker, row)) {
-            // SAFETY: rows that read the same source go back on the same worker.
+        for row in worker.deal(attending.memory.rows.batch()).flat_map(|source| readers.of(source)) {
+            // SAFETY: sources are dealt out once, each with all rows that read it.
             unsafe { back.backward(cpu, worker, &attending, row, row) };
         }
     });
@@ -235,11 +251,12 @@ fn values_gradient(
     let (memory, (total, width)) = (Sources::new(memory), memory.values.shape());
     let mut dvalues = Tensor::scratch(weights.device(), total, width);
     let grid = dvalues.grid_mut();
+    let of_source = Readers::new(&memory.of[..readers.batch()]);
     cpu.pool.run(workers(cpu, weights.rows(), memory), |worker: &Worker| {
         let mut rows = Vec::new();
-        for place in (worker.index..memory.rows.batch()).step_by(worker.count) {
+        for place in worker.deal(memory.rows.batch()) {
             rows.clear();
-            for reader in (0..readers.batch()).filter(|&reader| memory.of[reader] as usize == place) {
+            for reader in of_source.of(place) {
                 rows.extend((0..readers.length(reader)).map(|step| readers.row(reader, step)));
             }
             for source in memory.at(place) {

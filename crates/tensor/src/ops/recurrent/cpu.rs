@@ -39,10 +39,11 @@ pub(super) fn forward(
         packs: &packs,
     };
     cpu.pool.run(loop_workers(cpu, rows, hidden, cell.gates()), |worker: &Worker| {
-        let units = worker.share(hidden, PANEL);
         for step in rows.walk(direction) {
-            // SAFETY: the workers' units do not overlap, and the barrier completes the step before.
-            unsafe { layer.forward(&step, &units) };
+            for units in worker.deal_blocks(hidden, PANEL) {
+                // SAFETY: units are dealt out once, and the barrier completes the step before.
+                unsafe { layer.forward(&step, &units) };
+            }
             worker.barrier();
         }
     });
@@ -100,15 +101,18 @@ pub(super) fn backward(
     let of_states = of_states.map(Tensor::grid);
     let moving = parts(running);
     cpu.pool.run(loop_workers(cpu, rows, hidden, cell.gates()), |worker: &Worker| {
-        let units = worker.share(hidden, PANEL);
+        let mut behind = None;
         for step in rows.walk(direction).rev() {
-            // SAFETY: the workers' units do not overlap; the barrier completes the gates' gradients, which the product
-            // reads as a whole.
-            unsafe {
-                layer.backward(&step, &units, &moving, of_states);
-                worker.barrier();
-                moving[0].into_iter().for_each(|running| layer.backward_to_state(&step, &units, running));
+            for units in worker.deal_blocks(hidden, PANEL) {
+                // SAFETY: units are dealt out once; the barrier completes the gates' gradients of the step behind.
+                unsafe { layer.backward(&step, behind.as_ref(), &units, &moving, of_states) };
             }
+            worker.barrier();
+            behind = Some(step);
+        }
+        for units in worker.deal_blocks(hidden, PANEL) {
+            // SAFETY: as above.
+            unsafe { layer.backward_to_state(behind.as_ref(), &units, &moving) };
         }
     });
 

@@ -1,11 +1,11 @@
 //! The decoder's time loop on the processor.
 //!
-//! As in a recurrent layer, the workers walk through the steps together, each with its own units of every layer; for the
-//! attention each has its own sources. A barrier stands wherever one needs what another has computed.
+//! As in a recurrent layer, the workers walk through the steps together, and the units of every layer are dealt out among them;
+//! so are the sources of the attention. A barrier stands wherever one needs what another has computed.
 
 use super::{Moving, Pass, Scan, ScanState};
 use crate::device::Cpu;
-use crate::ops::attention::cpu::{Attending, Sums, memory_gradients};
+use crate::ops::attention::cpu::{Attending, Readers, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
 use crate::ops::linear::multiply_weight;
 use crate::ops::time_loop::Pass as LayerPass;
@@ -20,6 +20,7 @@ use crate::rows::{Direction, Rows, Step};
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The packed weights that the loop needs of each layer: those of its input inside the loop, and those of its state.
@@ -106,11 +107,10 @@ pub(super) fn forward(
     let first_context = start.context.value().grid();
 
     cpu.pool.run(loop_workers(cpu, rows, hidden, scan.cell.gates()), |worker: &Worker| {
-        let units = worker.share(hidden, PANEL);
         for step in rows.walk(Direction::Forward) {
             let (first, places) = (step.rows.start, step.rows.len());
-            // SAFETY: each worker writes its own units of gates, states and queries and the attention of its own sources;
-            // what it reads of the others was complete at the barrier before.
+            // SAFETY: units of gates, states and queries and the rows of the attention are dealt out once; what was computed by
+            // others was complete at the barrier before.
             unsafe {
                 for (i, layer) in loops.iter().enumerate() {
                     let input = match i {
@@ -118,17 +118,20 @@ pub(super) fn forward(
                         _ => output(i - 1).at(first, 0).mat(places, hidden),
                     };
                     let gates = layer.slots.at(first, 0);
-                    add_to_gates(cpu.isa, gates, input, &packs[i].input, &units, |gate| gate);
-                    layer.forward(&step, &units);
+                    for units in worker.deal_blocks(hidden, PANEL) {
+                        add_to_gates(cpu.isa, gates, input, &packs[i].input, &units, |gate| gate);
+                        layer.forward(&step, &units);
+                    }
                     worker.barrier();
                 }
                 if let (Some(queries), Some(pack)) = (query_grid, &query_pack) {
-                    let own = panels(&worker.share(depth, PANEL));
                     let states = top.at(first, 0).mat(places, hidden);
-                    multiply_panels(cpu.isa, queries.at(first, 0), states, pack, own, Update::Set);
+                    for panels in worker.deal_blocks(pack.panels(), 1) {
+                        multiply_panels(cpu.isa, queries.at(first, 0), states, pack, panels, Update::Set);
+                    }
                     worker.barrier();
                 }
-                for place in (0..places).filter(|&place| attending.is_own(worker, place)) {
+                for place in worker.deal_blocks(places, 1).flatten() {
                     attending.forward(cpu, first + place, place);
                 }
                 worker.barrier();
@@ -189,39 +192,53 @@ pub(super) fn backward(
     let output_gradient = |layer: usize| moving[layer][0].expect("every state has an output");
     let of_states = of_states.as_ref().map(Tensor::grid);
     let dcontext_start_grid = dcontext_start.grid_mut();
+    let readers = Readers::new(&memory.of);
 
     cpu.pool.run(loop_workers(cpu, rows, hidden, scan.cell.gates()), |worker: &Worker| {
-        let units = worker.share(hidden, PANEL);
-        let context_columns = worker.share(width, PANEL);
+        let mut behind = None;
         for step in rows.walk(Direction::Forward).rev() {
             let (first, places) = (step.rows.start, step.rows.len());
-            // SAFETY: as in the forward pass: own units, own columns of contexts, own sources, and barriers between.
+            // SAFETY: as in the forward pass; sources are dealt out with all places that read them.
             unsafe {
-                for place in (0..places).filter(|&place| attending.is_own(worker, place)) {
-                    back.backward(cpu, worker, &attending, first + place, place);
+                for source in worker.deal(attending.memory.rows.batch()) {
+                    for place in readers.of(source).take_while(|&place| place < places) {
+                        back.backward(cpu, worker, &attending, first + place, place);
+                    }
                 }
                 worker.barrier();
                 let dquery = back.dquery.at(first, 0);
-                match &query_pack {
-                    Some(pack) => {
-                        let (target, dquery) = (output_gradient(top), dquery.mat(places, depth));
-                        multiply_panels(cpu.isa, target, dquery, pack, panels(&units), Update::Add);
-                    }
-                    None => add_rows(output_gradient(top), dquery, places, &units),
-                }
+                let from_gates = |layer: usize, target: Grid, columns: &Range<usize>| {
+                    let gates = loops[layer].slots.at(first, 0);
+                    add_from_gates(cpu.isa, target, gates, places, &packs[layer].input, columns, |gate| gate);
+                };
                 for (i, layer) in loops.iter().enumerate().rev() {
-                    layer.backward(&step, &units, &moving[i], if i == top { of_states } else { None });
+                    for units in worker.deal_blocks(hidden, PANEL) {
+                        let to = output_gradient(i);
+                        match &query_pack {
+                            _ if i < top => from_gates(i + 1, to, &units),
+                            Some(pack) => {
+                                let dquery = dquery.mat(places, depth);
+                                multiply_panels(cpu.isa, to, dquery, pack, panels(&units), Update::Add);
+                            }
+                            None => add_rows(to, dquery, places, &units),
+                        }
+                        let upstream = if i == top { of_states } else { None };
+                        layer.backward(&step, behind.as_ref(), &units, &moving[i], upstream);
+                    }
                     worker.barrier();
-                    layer.backward_to_state(&step, &units, output_gradient(i));
-                    let gates = layer.slots.at(first, 0);
-                    let (target, columns) = match i {
-                        0 => (context_before(&step, dcontext_grid, dcontext_start_grid), &context_columns),
-                        _ => (output_gradient(i - 1), &units),
-                    };
-                    add_from_gates(cpu.isa, target, gates, places, &packs[i].input, columns, |gate| gate);
                 }
+                let to_context = context_before(&step, dcontext_grid, dcontext_start_grid);
+                worker.deal_blocks(width, PANEL).for_each(|columns| from_gates(0, to_context, &columns));
                 worker.barrier();
             }
+            behind = Some(step);
+        }
+        for (layer, running) in loops.iter().zip(&moving) {
+            for units in worker.deal_blocks(hidden, PANEL) {
+                // SAFETY: as above; the layers do not depend on each other here.
+                unsafe { layer.backward_to_state(behind.as_ref(), &units, running) };
+            }
+            worker.barrier();
         }
     });
 
@@ -256,7 +273,7 @@ pub(super) fn backward(
 ///
 /// # Safety
 /// Nobody may write to these columns of `from`, and nobody else may use those of `to`.
-unsafe fn add_rows(to: Grid, from: Grid, rows: usize, columns: &std::ops::Range<usize>) {
+unsafe fn add_rows(to: Grid, from: Grid, rows: usize, columns: &Range<usize>) {
     for row in 0..rows {
         // SAFETY: handed on.
         let (to, from) = unsafe { (to.row_mut(row, columns.clone()), from.row(row, columns.clone())) };

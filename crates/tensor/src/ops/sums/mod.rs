@@ -74,9 +74,11 @@ fn add_rows<V: Vector, const ROWS: usize>(out: &mut [f32], terms: [(f32, &[f32])
     let weights = terms.map(|(weight, _)| V::lit(weight));
     for start in (0..out.len()).step_by(LANES) {
         let range = start..(start + LANES).min(out.len());
-        let sum = (weights.iter().zip(rows)).fold(V::load(&out[range.clone()]), |sum, (weight, row)| {
-            weight.mul_add(V::load(&row[range.clone()]), sum)
-        });
+        // A loop, since the body of a closure may be compiled without the vector's instructions.
+        let mut sum = V::load(&out[range.clone()]);
+        for i in 0..ROWS {
+            sum = weights[i].mul_add(V::load(&rows[i][range.clone()]), sum);
+        }
         sum.store(&mut out[range]);
     }
 }

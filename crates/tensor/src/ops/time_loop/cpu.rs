@@ -1,6 +1,6 @@
-//! Time loops on the processor: all workers walk through the steps together, each with its own units: for those it computes
-//! the gates' products and the cell. What it needs of the others is the whole output of the step before, hence one barrier a
-//! step.
+//! Time loops on the processor: all workers walk through the steps together. The units of a step are dealt out among them: for
+//! those it got, a worker computes the gates' products and the cell. What it needs of the others is the whole output of the step
+//! before, hence one barrier a step.
 
 use super::AnyCell;
 use super::units::{Parts, Units};
@@ -173,17 +173,22 @@ impl LayerLoop<'_> {
         }
     }
 
-    /// The cell's step back: the gates become their gradients.
+    /// The cell's step back, for which the gradients of the gates of the step `behind` go to the state before it: the gates
+    /// become their gradients.
     ///
     /// # Safety
-    /// Nobody else may use these units of the step's gates and of the running gradient.
+    /// The gradients of the gates of the step behind must be complete, and nobody else may use these units of the step's gates
+    /// and of the running gradient.
     pub(crate) unsafe fn backward(
         &self,
         step: &Step,
+        behind: Option<&Step>,
         units: &Range<usize>,
         running: &Parts,
         upstream: Option<Grid>,
     ) {
+        // SAFETY: handed on.
+        unsafe { self.backward_to_state(behind, units, running) };
         for (places, before) in runs(step, &self.states, self.start.as_ref()) {
             let first = step.rows.start + places.start;
             let units = Units {
@@ -200,11 +205,17 @@ impl LayerLoop<'_> {
         }
     }
 
-    /// The gates' way back to the state before the step: adds to the running gradient of `h`.
+    /// The gates' way back to the state before the step, where there is one: adds to the running gradient of `h`.
     ///
     /// # Safety
     /// The gradients of the step's gates must be complete, and nobody else may use these units of `running`.
-    pub(crate) unsafe fn backward_to_state(&self, step: &Step, units: &Range<usize>, running: Grid) {
+    pub(crate) unsafe fn backward_to_state(
+        &self,
+        step: Option<&Step>,
+        units: &Range<usize>,
+        running: &Parts,
+    ) {
+        let (Some(step), Some(running)) = (step, running[0]) else { return };
         let rows = if self.start.is_some() { step.rows.len() } else { step.carried };
         let gates = self.slots.at(step.rows.start, 0);
         // SAFETY: handed on.
