@@ -10,6 +10,7 @@ mod machine;
 #[path = "../../../crates/tensor/examples/encoder_decoder/model.rs"]
 mod model;
 mod ours;
+mod parts;
 mod peer;
 mod products;
 mod workload;
@@ -66,6 +67,8 @@ enum Command {
     },
     /// Training and decoding on the processor beside PyTorch: prints one table, and writes it as JSON and Markdown.
     Cpu(cpu::Arguments),
+    /// Cells and scores beside the LSTM with additive attention, for what they compute: prints a table.
+    Parts(parts::Arguments),
     /// Our step on a GPU beside PyTorch's, eager and captured, in several precisions; prints a table.
     Gpu(gpu::Arguments),
 }
@@ -89,6 +92,7 @@ fn main() -> Result<()> {
             workloads.into_iter().try_for_each(|workload| peer::compare(workload, &settings))
         }
         Command::Cpu(arguments) => cpu::compare(&arguments),
+        Command::Parts(arguments) => parts::measure(&arguments),
         Command::Gpu(arguments) => gpu::compare(&arguments),
     }
 }
