@@ -104,17 +104,7 @@ impl Tokenizer {
 
     /// Reads a tokenizer from a file in Hugging Face's `tokenizer.json` format whose first four tokens are [`SPECIAL`].
     pub fn load(path: impl AsRef<Path>) -> Result<Tokenizer, DataError> {
-        let path = path.as_ref();
-        let json = fs::read(path).map_err(|source| match source.kind() {
-            ErrorKind::NotFound => DataError::Missing { path: path.into() },
-            _ => DataError::Unreadable { path: path.into(), source },
-        })?;
-        let inner = Inner::from_bytes(json).map_err(|error| DataError::DamagedTokenizer {
-            path: path.into(),
-            reason: one_line(&error.to_string()),
-        })?;
-        check(&inner).map_err(|reason| DataError::ForeignTokenizer { path: path.into(), reason })?;
-        Ok(Tokenizer::new(inner))
+        read(path.as_ref()).map(Tokenizer::new)
     }
 
     /// Writes the tokenizer to a file in Hugging Face's format, as a whole or not at all.
@@ -180,6 +170,20 @@ impl Tokenizer {
 }
 
 const ENCODES: &str = "a tokenizer that knows `<unk>` encodes everything; loading has checked that";
+
+/// Not generic: reading JSON is much code, and would be compiled again in every crate that calls it.
+fn read(path: &Path) -> Result<Inner, DataError> {
+    let json = fs::read(path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => DataError::Missing { path: path.into() },
+        _ => DataError::Unreadable { path: path.into(), source },
+    })?;
+    let inner = Inner::from_bytes(json).map_err(|error| DataError::DamagedTokenizer {
+        path: path.into(),
+        reason: one_line(&error.to_string()),
+    })?;
+    check(&inner).map_err(|reason| DataError::ForeignTokenizer { path: path.into(), reason })?;
+    Ok(inner)
+}
 
 /// A token without the space in front of the word; a space that is all of the token stays.
 fn label(token: &str) -> &str {

@@ -309,8 +309,10 @@ pub(crate) fn parse<C: DeserializeOwned>(
     for each in overrides {
         set(&mut table, each)?;
     }
+    // As a text again: so that configs are read in one way only, each of which is much code.
+    let changed = table.to_string();
     // Where the file alone is wrong, its own line is the better place to name.
-    C::deserialize(table).map_err(|error| match toml::from_str::<C>(text) {
+    toml::from_str(&changed).map_err(|error| match toml::from_str::<C>(text) {
         Err(in_file) => at(in_file),
         Ok(_) => ConfigFileError::wrong(format!("--set {}", overrides.join(" --set ")), error.message()),
     })
@@ -365,6 +367,16 @@ impl RunConfig for Config {
     fn train(&self) -> &TrainConfig {
         &self.train
     }
+
+    fn to_toml(&self) -> String {
+        to_toml(self)
+    }
+}
+
+/// A config as a text. Each implementation of [`RunConfig`] calls it for its own type: as a method of the trait, it would be
+/// compiled again in every crate that trains, and is much code.
+pub(crate) fn to_toml(config: &impl Serialize) -> String {
+    toml::to_string(config).expect("a config is a table of plain values")
 }
 
 /// Sets one key, given as `a.b.c=value`.

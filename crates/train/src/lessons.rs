@@ -7,18 +7,15 @@ use couplet_data::DataError;
 use couplet_nn::Pass;
 use couplet_search::Folder;
 use couplet_tensor::{Params, Var};
-use serde::Serialize;
 use std::path::PathBuf;
 
 /// The config of a run, whichever its task.
-pub trait RunConfig: Serialize {
+pub trait RunConfig {
     /// Its table `[train]`.
     fn train(&self) -> &TrainConfig;
 
     /// As TOML.
-    fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a config is a table of plain values")
-    }
+    fn to_toml(&self) -> String;
 }
 
 /// All that a run learns from: examples, some of them to check it with, and the model that they are for.

@@ -49,7 +49,12 @@ pub(super) fn train<S: AsRef<str>>(
     if config.vocab_size <= SPECIAL.len() {
         return Err(DataError::SmallVocabulary { vocab_size: config.vocab_size });
     }
-    let counts = count(config, lines);
+    let mut counter = Counter::new(config);
+    lines.into_iter().for_each(|line| counter.add(line.as_ref()));
+    learn(config, counter.counts.into_iter().collect())
+}
+
+fn learn(config: &TokenizerConfig, counts: Counts<String>) -> Result<Inner, DataError> {
     let model: ModelWrapper = match config.kind {
         TokenizerKind::Word | TokenizerKind::Char => dictionary(config, counts)?.into(),
         TokenizerKind::Bpe => pieces(config, &counts)?.into(),
@@ -58,24 +63,31 @@ pub(super) fn train<S: AsRef<str>>(
 }
 
 /// Counts what the tokenizer will look up: words, characters, or the runs that pieces are found within.
-fn count<S: AsRef<str>>(config: &TokenizerConfig, lines: impl IntoIterator<Item = S>) -> Counts<String> {
-    let (normaliser, splitter) = (normaliser(config), splitter(config.kind));
-    let mut counts: HashMap<String, u64> = HashMap::new();
-    for line in lines {
-        let mut text = PreTokenizedString::from(line.as_ref());
-        if let Some(normaliser) = &normaliser {
+struct Counter {
+    normaliser: Option<NormalizerWrapper>,
+    splitter: PreTokenizerWrapper,
+    counts: HashMap<String, u64>,
+}
+
+impl Counter {
+    fn new(config: &TokenizerConfig) -> Counter {
+        Counter { normaliser: normaliser(config), splitter: splitter(config.kind), counts: HashMap::new() }
+    }
+
+    fn add(&mut self, line: &str) {
+        let mut text = PreTokenizedString::from(line);
+        if let Some(normaliser) = &self.normaliser {
             text.normalize(|part| normaliser.normalize(part))
                 .expect("changing the case of text does not fail");
         }
-        splitter.pre_tokenize(&mut text).expect("splitting at these patterns does not fail");
+        self.splitter.pre_tokenize(&mut text).expect("splitting at these patterns does not fail");
         for (part, ..) in text.get_splits(OffsetReferential::Normalized, OffsetType::None) {
-            match counts.get_mut(part) {
+            match self.counts.get_mut(part) {
                 Some(count) => *count += 1,
-                None => drop(counts.insert(part.to_owned(), 1)),
+                None => drop(self.counts.insert(part.to_owned(), 1)),
             }
         }
     }
-    counts.into_iter().collect()
 }
 
 /// The most frequent of those that occur often enough; among equals, the first in the order of their text.

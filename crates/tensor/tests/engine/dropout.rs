@@ -38,7 +38,7 @@ fn values_and_gradients_are_those_of_the_mask() {
                 };
                 for device in devices() {
                     let run = |vars: &[Var]| vec![dropout(&vars[0], &rows, how)];
-                    let pass = pass(&device, std::slice::from_ref(&x), run, std::slice::from_ref(&dy));
+                    let pass = pass(&device, std::slice::from_ref(&x), &run, std::slice::from_ref(&dy));
                     assert_close("y", &pass.outputs[0], &masked(&x.numbers), VALUES);
                     assert_close("gradient of x", &pass.gradients[0], &masked(&dy), GRADIENTS);
                 }

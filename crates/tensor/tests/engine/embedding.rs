@@ -50,7 +50,7 @@ proptest! {
             row.iter_mut().zip(dy).for_each(|(sum, &dy)| *sum += f64::from(dy));
         }
         for device in devices() {
-            let pass = pass(&device, std::slice::from_ref(&table), run(&ids), std::slice::from_ref(&upstream));
+            let pass = pass(&device, std::slice::from_ref(&table), &run(&ids), std::slice::from_ref(&upstream));
             prop_assert_eq!(widen(&pass.outputs[0]), want.clone());
             assert_close("gradient of the table", &pass.gradients[0], &sums, GRADIENTS);
         }

@@ -52,7 +52,7 @@ fn a_parameter_is_like_a_leaf() {
     let inputs = inputs([7, 9, 8], true);
     for device in devices() {
         let upstream = Input::random("upstream 0", 7, 8);
-        let want = pass(&device, &inputs, run, std::slice::from_ref(&upstream.numbers));
+        let want = pass(&device, &inputs, &run, std::slice::from_ref(&upstream.numbers));
 
         let mut params = Params::new(&device, 0);
         let [weight, bias] = [&inputs[1], &inputs[2]].map(|input| {

@@ -37,7 +37,7 @@ fn a_gradient_by_hand() {
     // y = (0.25, 0.75) of (0, ln 3), and the loss is 2·y_1: dy = (2, 0), Σ y·dy = 0.5
     // dx = (0.25·(2 − 0.5), 0.75·(0 − 0.5)) = (0.375, −0.375)
     let x = Input::new("x", 1, 2, &[0.0, 3.0f32.ln()]);
-    let pass = crate::support::pass(&crate::support::any_device(), &[x], run(&[2]), &[vec![2.0, 0.0]]);
+    let pass = crate::support::pass(&crate::support::any_device(), &[x], &run(&[2]), &[vec![2.0, 0.0]]);
     assert_close("gradient of x", &pass.gradients[0], &[0.375, -0.375], HAND);
 }
 

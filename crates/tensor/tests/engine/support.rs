@@ -92,7 +92,7 @@ pub(crate) struct Pass {
 pub(crate) fn pass(
     device: &Device,
     inputs: &[Input],
-    op: impl Fn(&[Var]) -> Vec<Var>,
+    op: &dyn Fn(&[Var]) -> Vec<Var>,
     upstream: &[Vec<f32>],
 ) -> Pass {
     let tape = Tape::new();
@@ -124,7 +124,7 @@ pub(crate) fn by_hand(inputs: &[Input], op: impl Fn(&[Var]) -> Vec<Var>) -> Pass
     let device = any_device();
     let vars: Vec<Var> = inputs.iter().map(|input| Var::constant(input.tensor(&device))).collect();
     let ones: Vec<Vec<f32>> = op(&vars).iter().map(|y| vec![1.0; y.rows() * y.columns()]).collect();
-    pass(&device, inputs, op, &ones)
+    pass(&device, inputs, &op, &ones)
 }
 
 /// Values and gradients of an operation against its reference, on every device.
@@ -132,6 +132,15 @@ pub(crate) fn check(
     inputs: &[Input],
     op: impl Fn(&[Var]) -> Vec<Var>,
     plain: impl Fn(&[Vec<f64>]) -> Vec<Vec<f64>>,
+) {
+    check_any(inputs, &op, &plain);
+}
+
+/// Compiled once, not for every operation.
+fn check_any(
+    inputs: &[Input],
+    op: &dyn Fn(&[Var]) -> Vec<Var>,
+    plain: &dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>>,
 ) {
     let wide: Vec<Vec<f64>> = inputs.iter().map(|input| widen(&input.numbers)).collect();
     let values = plain(&wide);
@@ -141,9 +150,9 @@ pub(crate) fn check(
         let terms = outputs.iter().flatten().zip(upstream.iter().flatten());
         terms.map(|(y, &dy)| y * f64::from(dy)).sum()
     };
-    let slopes = numeric_gradient(loss, &wide);
+    let slopes = numeric_gradient(&loss, &wide);
     for device in devices() {
-        let pass = pass(&device, inputs, &op, &upstream);
+        let pass = pass(&device, inputs, op, &upstream);
         for (i, (got, want)) in pass.outputs.iter().zip(&values).enumerate() {
             assert_close(&format!("output {i} on {device:?}"), got, want, VALUES);
         }
@@ -163,11 +172,14 @@ pub(crate) fn agree(
     fused: impl Fn(&[Var]) -> Vec<Var>,
     loops: impl Fn(&[Var]) -> Vec<Var>,
 ) {
+    agree_any(inputs, &fused, &loops);
+}
+
+fn agree_any(inputs: &[Input], fused: &dyn Fn(&[Var]) -> Vec<Var>, loops: &dyn Fn(&[Var]) -> Vec<Var>) {
     for device in devices() {
         let vars: Vec<Var> = inputs.iter().map(|input| Var::constant(input.tensor(&device))).collect();
         let upstream = upstream(fused(&vars).iter().map(|y| y.rows() * y.columns()));
-        let (got, want) =
-            (pass(&device, inputs, &fused, &upstream), pass(&device, inputs, &loops, &upstream));
+        let (got, want) = (pass(&device, inputs, fused, &upstream), pass(&device, inputs, loops, &upstream));
         for (i, (got, want)) in got.outputs.iter().zip(&want.outputs).enumerate() {
             assert_close(&format!("output {i} on {device:?}"), got, &widen(want), FUSED);
         }
@@ -185,7 +197,7 @@ fn upstream(lengths: impl Iterator<Item = usize>) -> Vec<Vec<f32>> {
 
 /// The slope of `f` at up to [`PLACES`] places of each input, by central differences: place and slope.
 pub(crate) fn numeric_gradient(
-    f: impl Fn(&[Vec<f64>]) -> f64,
+    f: &dyn Fn(&[Vec<f64>]) -> f64,
     inputs: &[Vec<f64>],
 ) -> Vec<Vec<(usize, f64)>> {
     let mut moved = inputs.to_vec();

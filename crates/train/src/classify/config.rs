@@ -1,6 +1,6 @@
 //! The config of a classifier.
 
-use crate::config::{ConfigFileError, Files, TrainConfig, expect_task, parse};
+use crate::config::{ConfigFileError, Files, TrainConfig, expect_task, parse, to_toml};
 use crate::lessons::RunConfig;
 use couplet_data::{Cut, Keep, TokenizerConfig};
 use couplet_nn::{ClassifierConfig, OutputKind};
@@ -50,6 +50,10 @@ fn longest_text() -> usize {
 impl RunConfig for ClassifyConfig {
     fn train(&self) -> &TrainConfig {
         &self.train
+    }
+
+    fn to_toml(&self) -> String {
+        to_toml(self)
     }
 }
 
