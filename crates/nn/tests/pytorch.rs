@@ -1,7 +1,10 @@
 //! Whole models, loss by loss and gradient by gradient, beside PyTorch's.
 
-use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq, Training};
-use couplet_tensor::{Device, Params, Tape};
+use couplet_nn::{
+    Batch, Classifier, ClassifierConfig, EncoderConfig, LabelledBatch, ModelConfig, OutputKind, Pass, Seq2Seq,
+    Training,
+};
+use couplet_tensor::{Device, Params, Tape, Var};
 use safetensors::SafeTensors;
 use std::collections::BTreeMap;
 
@@ -81,13 +84,19 @@ const TARGETS: [&[u32]; 3] = [&[4, 5, 6, 7], &[7], &[5, 4]];
 /// A config whose states have 6 numbers on both sides, of one layer unless it says otherwise.
 fn config(text: &str) -> ModelConfig {
     let mut config: ModelConfig = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let layers = if text.contains("layers = 2") { 2 } else { 1 };
-    (config.encoder.layers, config.decoder.layers) = (Some(layers), layers);
-    config.encoder.hidden = if config.encoder.bidirectional { 3 } else { 6 }.into();
-    config.encoder.embedding = if text.contains("bag") { 6 } else { 5 };
-    (config.decoder.hidden, config.decoder.embedding) = (6, 5);
-    (config.encoder.dropout, config.decoder.dropout) = (0.0, 0.0);
+    config.decoder.layers = small(&mut config.encoder, text);
+    (config.decoder.hidden, config.decoder.embedding, config.decoder.dropout) = (6, 5, 0.0);
     config
+}
+
+/// Sets the sizes of a reader that the text describes; returns its layers.
+fn small(encoder: &mut EncoderConfig, text: &str) -> usize {
+    let layers = if text.contains("layers = 2") { 2 } else { 1 };
+    encoder.layers = Some(layers);
+    encoder.hidden = if encoder.bidirectional { 3 } else { 6 }.into();
+    encoder.embedding = if text.contains("bag") { 6 } else { 5 };
+    encoder.dropout = 0.0;
+    layers
 }
 
 type Arrays = BTreeMap<String, Vec<f32>>;
@@ -109,24 +118,50 @@ fn assert_near(found: &[f32], wanted: &[f32], what: &str) {
     assert_eq!(far, None, "{what}");
 }
 
+/// One case of the fixture.
+struct Case<'a> {
+    name: &'a str,
+    arrays: &'a Arrays,
+}
+
+impl Case<'_> {
+    fn given(&self, folder: &str, key: &str) -> &[f32] {
+        let name = format!("{}/{folder}/{key}", self.name);
+        self.arrays.get(&name).unwrap_or_else(|| panic!("no {name}"))
+    }
+
+    /// The weights that PyTorch had, and no others.
+    fn set_weights(&self, params: &mut Params) {
+        let own = format!("{}/in/", self.name);
+        let count = self.arrays.keys().filter(|key| key.starts_with(&own)).count();
+        assert_eq!(count, params.iter().count(), "weights of {}", self.name);
+        for param in params.iter() {
+            let numbers = self.given("in", params.name(param)).to_vec();
+            params.set(param, &numbers);
+        }
+    }
+
+    /// The losses, then the gradients of their mean.
+    fn assert_equal(&self, losses: &[f32], tape: &Tape, mean: &Var, params: &mut Params) {
+        assert_near(losses, self.given("out", "losses"), &format!("losses of {}", self.name));
+        tape.backward(mean, params);
+        for param in params.iter() {
+            let key = params.name(param);
+            let what = format!("gradient of {key} in {}", self.name);
+            assert_near(&params.gradient(param), self.given("grad", key), &what);
+        }
+    }
+}
+
 #[test]
 fn models_are_those_of_pytorch() {
-    let fixture = fixture();
+    let arrays = fixture();
     for (name, text) in CASES {
+        let case = Case { name, arrays: &arrays };
         let mut params = Params::new(&Device::cpu(), 1);
         let model =
             Seq2Seq::new(&mut params, &config(text), 9, 8).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let given = |folder: &str, key: &str| {
-            fixture
-                .get(&format!("{name}/{folder}/{key}"))
-                .unwrap_or_else(|| panic!("{name}: no {folder}/{key}"))
-        };
-        let count = fixture.keys().filter(|key| key.starts_with(&format!("{name}/in/"))).count();
-        assert_eq!(count, params.iter().count(), "weights of {name}");
-        for param in params.iter() {
-            let numbers = given("in", params.name(param)).clone();
-            params.set(param, &numbers);
-        }
+        case.set_weights(&mut params);
 
         let pairs: Vec<(&[u32], &[u32])> = SOURCES.into_iter().zip(TARGETS).collect();
         let batch = Batch::new(&pairs, &[0, 1, 2], 2, 3);
@@ -138,11 +173,45 @@ fn models_are_those_of_pytorch() {
         for (row, (place, step)) in rows.places().enumerate() {
             losses[rows.order()[place] as usize * rows.steps() + step] = of_rows[row];
         }
-        assert_near(&losses, given("out", "losses"), &format!("losses of {name}"));
-        tape.backward(&loss.mean, &mut params);
-        for param in params.iter() {
-            let key = params.name(param);
-            assert_near(&params.gradient(param), given("grad", key), &format!("gradient of {key} in {name}"));
-        }
+        case.assert_equal(&losses, &tape, &loss.mean, &mut params);
+    }
+}
+
+/// The config of each classifier of `fixtures/pytorch/models.py`, and how many labels it has.
+const CLASSIFIERS: [(&str, &str, usize); 6] = [
+    ("classify_lstm_last", "encoder = {}", 2),
+    ("classify_rnn_last", "encoder = { kind = 'rnn', layers = 2, bidirectional = false }", 2),
+    ("classify_gru_mean", "encoder = { kind = 'gru' }\ncontext.kind = 'mean'", 3),
+    ("classify_lstm_max", "encoder = { layers = 2 }\ncontext.kind = 'max'", 3),
+    ("classify_bag_flatten", "encoder = { kind = 'bag' }\ncontext = { kind = 'flatten', steps = 5 }", 2),
+    ("classify_gru_flatten", "encoder = { kind = 'gru' }\ncontext = { kind = 'flatten', steps = 5 }", 3),
+];
+
+const LABELS: [u32; 3] = [1, 0, 2];
+
+#[test]
+fn classifiers_are_those_of_pytorch() {
+    let arrays = fixture();
+    for (name, text, labels) in CLASSIFIERS {
+        let case = Case { name, arrays: &arrays };
+        let mut config: ClassifierConfig =
+            toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        small(&mut config.encoder, text);
+        config.classifier.dropout = 0.0;
+        config.classifier.output = if labels == 2 { OutputKind::Sigmoid } else { OutputKind::Softmax };
+        let mut params = Params::new(&Device::cpu(), 1);
+        let model = Classifier::new(&mut params, &config, 9, labels)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        case.set_weights(&mut params);
+
+        let wanted = LABELS.map(|label| label % labels as u32);
+        let batch = LabelledBatch::new(&SOURCES, &wanted, &[0, 1, 2]);
+        let tape = Tape::new();
+        let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
+        let loss = model.loss(&pass, &batch, 0.0);
+        let of_places = loss.of_rows.to_vec();
+        let losses: Vec<f32> =
+            batch.texts.rows.place_of().iter().map(|&place| of_places[place as usize]).collect();
+        case.assert_equal(&losses, &tape, &loss.mean, &mut params);
     }
 }
