@@ -3,7 +3,12 @@
 //! | what | by |
 //! |---|---|
 //! | translations beside reference translations | [`Bleu`], [`Chrf`], [`Ter`], which sacreBLEU computes the same |
+//! | transcripts | [`ErrorRate`]: word and character error rate, as jiwer's |
 //! | labels | [`ExactMatch`], [`MacroF1`] |
+//! | tagged entities | [`EntityF1`], as seqeval's |
+//! | alignments of words | [`AlignmentErrorRate`] |
+//! | what a model expected | [`Perplexity`], [`BitsPerCharacter`] |
+//! | how varied texts are | [`distinct()`] |
 //!
 //! ```
 //! use couplet_metrics::{bleu, exact_match};
@@ -19,7 +24,7 @@
 //!
 //! # One idea
 //!
-//! Each of them is a [`Metric`]: some numbers are counted in each line and added up, and a formula makes the score of
+//! All of them but [`distinct()`] are a [`Metric`]: some numbers are counted in each line and added up, and a formula makes the score of
 //! the sums. [`Statistics`] holds the numbers of each line, counted on all cores. To draw lines again, for a confidence
 //! [`Interval`] or to see whether two systems differ ([`paired_bootstrap`], [`paired_randomisation`]), is only to add up again:
 //!
@@ -45,12 +50,20 @@
 //! assert!(signature.starts_with("nrefs:var|bs:200|seed:12345|case:mixed|eff:yes|nc:6|nw:2|space:no|version:couplet-"));
 //! ```
 //!
-//! Lists of different lengths are a bug of the caller: the functions panic and name both lengths.
+//! Lists of different lengths are a bug of the caller: the functions panic and name both lengths. Lines that are not just text
+//! ([`Tags`], [`Alignment`], [`Likelihood`]) are read first, and a [`LineError`] says what is wrong with them.
 
 mod accuracy;
+mod alignment;
 mod bleu;
 mod chrf;
+mod distinct;
+mod edit_distance;
+mod entity;
+mod error;
+mod error_rate;
 mod f1;
+mod likelihood;
 mod metric;
 mod ngrams;
 mod random;
@@ -61,9 +74,15 @@ mod tokenize;
 mod words;
 
 pub use accuracy::{Accuracy, ExactMatch, exact_match};
+pub use alignment::{Alignment, AlignmentErrorRate};
 pub use bleu::{Bleu, BleuScore, Smoothing, bleu, bleu_of_many, looks_tokenized};
 pub use chrf::Chrf;
+pub use distinct::{Distinct, distinct};
+pub use entity::{Entity, EntityF1, Tags};
+pub use error::LineError;
+pub use error_rate::{ErrorRate, Unit};
 pub use f1::{MacroF1, macro_f1};
+pub use likelihood::{BitsPerCharacter, Likelihood, Perplexity};
 pub use metric::{Compare, Metric, Statistics};
 pub use signature::{Signature, references_of_each};
 pub use significance::{Bootstrap, DEFAULT_SEED, Interval, paired_bootstrap, paired_randomisation};
