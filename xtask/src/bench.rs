@@ -22,6 +22,7 @@ What follows the name goes to the benchmark, its --help too.
 Examples:
   cargo xtask bench cpu --python .venv/bin/python
   cargo xtask bench step
+  cargo xtask bench metrics texts.de --python .venv/bin/python
   cargo xtask bench gemm --help";
 
 #[derive(clap::Subcommand)]
@@ -36,6 +37,9 @@ enum Benchmark {
     /// Matrix products of the shapes a step is made of
     #[command(disable_help_flag = true)]
     Gemm(Rest),
+    /// BLEU, chrF and TER of 100,000 lines beside sacreBLEU
+    #[command(disable_help_flag = true)]
+    Metrics(Rest),
 }
 
 #[derive(clap::Args)]
@@ -60,6 +64,7 @@ fn command(root: &Path, arguments: &Arguments) -> Command {
         Benchmark::Cpu(rest) => ("bench-step", Some("cpu"), rest),
         Benchmark::Step(rest) => ("bench-step", None, rest),
         Benchmark::Gemm(rest) => ("bench-gemm", None, rest),
+        Benchmark::Metrics(rest) => ("bench-metrics", None, rest),
     };
     let mut command = process::cargo(root);
     command.args(["run", "--quiet", "--release", "--package", package, "--"]);
@@ -99,5 +104,7 @@ mod tests {
     fn what_follows_the_name_goes_to_the_benchmark() {
         let words = words(&["bench", "gemm", "--threads", "2", "--help"]);
         assert_eq!(words[4..], ["bench-gemm", "--", "--threads", "2", "--help"]);
+        let words = self::words(&["bench", "metrics", "texts.de"]);
+        assert_eq!(words[4..], ["bench-metrics", "--", "texts.de"]);
     }
 }

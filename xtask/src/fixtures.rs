@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 
-/// Make the reference values again: run every script in fixtures/pytorch and fixtures/sacrebleu, in order of name.
+/// Make the reference values again: run every script in the folders of fixtures, in order of name.
 ///
-/// Needs Python with torch, numpy, safetensors and sacrebleu. The tests need none of these: the values lie in the
+/// Needs Python with torch, numpy, safetensors, sacrebleu, jiwer and seqeval. The tests need none of these: the values lie in the
 /// repository.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -24,10 +24,10 @@ Examples:
   cargo xtask fixtures
   PYTHON=.venv/bin/python cargo xtask fixtures";
 
-const FOLDERS: [&str; 2] = ["fixtures/pytorch", "fixtures/sacrebleu"];
+/// In this order: jiwer scores the lines that the script for sacreBLEU writes.
+const FOLDERS: [&str; 4] = ["fixtures/pytorch", "fixtures/sacrebleu", "fixtures/jiwer", "fixtures/seqeval"];
 
-const HINT: &str =
-    "the scripts need torch, numpy, safetensors and sacrebleu; PYTHON=PATH names another interpreter";
+const HINT: &str = "the scripts need torch, numpy, safetensors, sacrebleu, jiwer and seqeval; PYTHON=PATH names another interpreter";
 
 pub(crate) fn run(root: &Path, _: &Arguments) -> Result<()> {
     let mut scripts = Vec::new();

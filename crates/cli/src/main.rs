@@ -9,7 +9,9 @@ mod panics;
 mod progress;
 
 use clap::{Parser, Subcommand};
-use commands::{attend, bench, classify, demo, evaluate, inspect, new, predict, selftest, train, translate};
+use commands::{
+    attend, bench, classify, demo, evaluate, inspect, metrics, new, predict, selftest, train, translate,
+};
 use failure::Outcome;
 use std::process::ExitCode;
 
@@ -30,6 +32,7 @@ enum Command {
     Translate(translate::Arguments),
     Classify(classify::Arguments),
     Evaluate(evaluate::Arguments),
+    Metrics(metrics::Arguments),
     Attend(attend::Arguments),
     Inspect(inspect::Arguments),
     Bench(bench::Arguments),
@@ -54,6 +57,7 @@ fn run(command: &Command) -> Outcome {
         Command::Classify(arguments) => classify::run(arguments),
         Command::Translate(arguments) => translate::run(arguments),
         Command::Evaluate(arguments) => evaluate::run(arguments),
+        Command::Metrics(arguments) => metrics::run(arguments),
         Command::Attend(arguments) => attend::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),

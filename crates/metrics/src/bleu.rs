@@ -9,40 +9,101 @@
 //! BLEU = 100 · BP · (p_1 · p_2 · p_3 · p_4)^¼,   BP = 1 if c ≥ r, else exp(1 − r/c)
 //! ```
 //!
-//! Where no sequence of length n is found, `p_n` would make everything zero. It is taken as 1/(2^k · total) instead, at
-//! the k-th such n: sacreBLEU calls this smoothing "exp".
+//! Where no sequence of length n is found, `p_n` would make everything zero; [`Smoothing`] says what it is instead.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::fmt;
 
-use crate::tokenize::tokenize_13a;
+use crate::metric::{Compare, Metric, Statistics};
+use crate::ngrams;
+use crate::tokenize::Tokenizer;
+use crate::words::Numbering;
 
-/// The longest sequence of tokens that is compared.
-pub const MAX_ORDER: usize = 4;
+/// How many hypotheses have to end in a separated full stop before they [look tokenized](looks_tokenized).
+const TOKENIZED_LINES: usize = 100;
 
-/// A BLEU score and what it was made of. `Display` writes it as sacreBLEU does.
+/// BLEU and its settings. By default they are those of sacreBLEU.
+///
+/// ```
+/// use couplet_metrics::{Bleu, Metric, Statistics, Tokenizer};
+///
+/// let bleu = Bleu { tokenizer: Tokenizer::Chinese, ..Bleu::default() };
+/// let statistics = Statistics::of(&bleu, &["汤姆追杰瑞。"], &["汤姆追逐杰瑞。"]);
+/// let score = bleu.detailed(&statistics.sums());
+/// assert_eq!(score.to_string(), "BLEU = 43.01 100.0/80.0/50.0/16.7 (BP = 0.846 ratio = 0.857 hyp_len = 6 ref_len = 7)");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bleu {
+    /// What a token is.
+    pub tokenizer: Tokenizer,
+    /// What a precision of zero becomes.
+    pub smoothing: Smoothing,
+    /// Whether upper and lower case are the same.
+    pub lowercase: bool,
+    /// The longest sequence of tokens that is compared.
+    pub max_order: usize,
+    /// Leaves out orders of which there is not one sequence, as in sentences of three tokens: what makes scores of single
+    /// lines meaningful.
+    pub effective_order: bool,
+}
+
+impl Default for Bleu {
+    fn default() -> Bleu {
+        Bleu {
+            tokenizer: Tokenizer::default(),
+            smoothing: Smoothing::default(),
+            lowercase: false,
+            max_order: 4,
+            effective_order: false,
+        }
+    }
+}
+
+/// What BLEU takes for the precision of an order of which no sequence is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Smoothing {
+    /// 1/(2^k · total) at the k-th such order.
+    #[default]
+    Exp,
+    /// This many of the total; sacreBLEU takes 0.1.
+    Floor(f64),
+    /// Adds this to all matches and totals but those of single tokens; sacreBLEU takes 1.
+    AddK(f64),
+    /// Zero, and so is the score.
+    None,
+}
+
+impl fmt::Display for Smoothing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Smoothing::Exp => f.write_str("exp"),
+            Smoothing::Floor(value) => write!(f, "floor[{value:.2}]"),
+            Smoothing::AddK(value) => write!(f, "add-k[{value:.2}]"),
+            Smoothing::None => f.write_str("none"),
+        }
+    }
+}
+
+/// A BLEU score and what it was made of. `Display` writes it as sacreBLEU does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BleuScore {
     /// The score, from 0 to 100.
     pub score: f64,
-    /// How many of the sequences of 1, 2, 3 and 4 tokens are right, from 0 to 100, smoothed.
-    pub precisions: [f64; MAX_ORDER],
+    /// How many of the sequences of 1, 2, … tokens are right, from 0 to 100, smoothed.
+    pub precisions: Vec<f64>,
     /// What is taken off for hypotheses that are too short: 1 for nothing, towards 0 for nearly everything.
     pub brevity_penalty: f64,
     /// How many tokens the hypotheses have.
     pub hypothesis_length: usize,
     /// How many tokens the references have; of several references, that which comes closest.
     pub reference_length: usize,
-    /// How many sequences of 1, 2, 3 and 4 tokens are right.
-    pub matches: [usize; MAX_ORDER],
-    /// How many sequences of 1, 2, 3 and 4 tokens there are in the hypotheses.
-    pub totals: [usize; MAX_ORDER],
+    /// How many sequences of 1, 2, … tokens are right.
+    pub matches: Vec<usize>,
+    /// How many sequences of 1, 2, … tokens there are in the hypotheses.
+    pub totals: Vec<usize>,
 }
 
-impl Bleu {
-    /// The settings, as sacreBLEU abbreviates them, for one reference: scores with the same signature can be compared.
-    pub const SIGNATURE: &str = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp";
-
+impl BleuScore {
     /// Tokens of the hypotheses for one of the references; 0 if these have none.
     pub fn ratio(&self) -> f64 {
         match self.reference_length {
@@ -50,14 +111,24 @@ impl Bleu {
             length => self.hypothesis_length as f64 / length as f64,
         }
     }
+
+    /// All but the score, as sacreBLEU writes it.
+    fn remark(&self) -> String {
+        let precisions: Vec<String> = self.precisions.iter().map(|p| format!("{p:.1}")).collect();
+        format!(
+            "{} (BP = {:.3} ratio = {:.3} hyp_len = {} ref_len = {})",
+            precisions.join("/"),
+            self.brevity_penalty,
+            self.ratio(),
+            self.hypothesis_length,
+            self.reference_length
+        )
+    }
 }
 
-impl fmt::Display for Bleu {
+impl fmt::Display for BleuScore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [p1, p2, p3, p4] = self.precisions;
-        write!(f, "BLEU = {:.2} {p1:.1}/{p2:.1}/{p3:.1}/{p4:.1} ", self.score)?;
-        write!(f, "(BP = {:.3} ratio = {:.3} ", self.brevity_penalty, self.ratio())?;
-        write!(f, "hyp_len = {} ref_len = {})", self.hypothesis_length, self.reference_length)
+        write!(f, "BLEU = {:.2} {}", self.score, self.remark())
     }
 }
 
@@ -67,11 +138,9 @@ impl fmt::Display for Bleu {
 /// # Panics
 ///
 /// If there are not as many hypotheses as references.
-pub fn bleu<H: AsRef<str>, R: AsRef<str>>(hypotheses: &[H], references: &[R]) -> Bleu {
-    assert_eq!(hypotheses.len(), references.len(), "as many hypotheses as references");
-    let pairs = hypotheses.iter().zip(references);
-    Statistics::sum(pairs.map(|(hypothesis, reference)| Statistics::of(hypothesis.as_ref(), &[reference])))
-        .score()
+pub fn bleu<H: AsRef<str> + Sync, R: AsRef<str> + Sync>(hypotheses: &[H], references: &[R]) -> BleuScore {
+    let bleu = Bleu::default();
+    bleu.detailed(&Statistics::of(&bleu, hypotheses, references).sums())
 }
 
 /// [`bleu`] where each hypothesis has references of its own, of which there may be any number but zero.
@@ -79,127 +148,168 @@ pub fn bleu<H: AsRef<str>, R: AsRef<str>>(hypotheses: &[H], references: &[R]) ->
 /// # Panics
 ///
 /// If there are not as many hypotheses as lists of references, or if one of these is empty.
-pub fn bleu_of_many<H: AsRef<str>, R: AsRef<str>>(hypotheses: &[H], references: &[Vec<R>]) -> Bleu {
-    assert_eq!(hypotheses.len(), references.len(), "as many hypotheses as lists of references");
-    let pairs = hypotheses.iter().zip(references);
-    Statistics::sum(pairs.map(|(hypothesis, references)| Statistics::of(hypothesis.as_ref(), references)))
-        .score()
+pub fn bleu_of_many<H, R>(hypotheses: &[H], references: &[Vec<R>]) -> BleuScore
+where
+    H: AsRef<str> + Sync,
+    R: AsRef<str> + Sync,
+{
+    let bleu = Bleu::default();
+    bleu.detailed(&Statistics::of_many(&bleu, hypotheses, references).sums())
 }
 
-/// What is counted in each sentence and added up over the corpus.
-#[derive(Default)]
-struct Statistics {
-    matches: [usize; MAX_ORDER],
-    totals: [usize; MAX_ORDER],
-    hypothesis_length: usize,
-    reference_length: usize,
+/// Whether a hundred hypotheses or more end in a full stop with a space before it: texts that somebody forgot to put together
+/// again after tokenizing, whose BLEU cannot be compared with that of others.
+pub fn looks_tokenized<H: AsRef<str>>(hypotheses: &[H]) -> bool {
+    let separated = hypotheses.iter().filter(|hypothesis| hypothesis.as_ref().ends_with(" ."));
+    separated.take(TOKENIZED_LINES).count() == TOKENIZED_LINES
 }
 
-impl Statistics {
-    fn of<R: AsRef<str>>(hypothesis: &str, references: &[R]) -> Statistics {
-        let hypothesis = tokenize_13a(hypothesis);
-        let references: Vec<Vec<String>> =
-            references.iter().map(|reference| tokenize_13a(reference.as_ref())).collect();
-        let mut statistics = Statistics {
-            hypothesis_length: hypothesis.len(),
-            reference_length: closest_length(hypothesis.len(), &references),
-            ..Statistics::default()
-        };
-        for order in 1..=MAX_ORDER {
-            let found = count(&hypothesis, order);
-            let allowed = most(references.iter().map(|reference| count(reference, order)));
-            statistics.totals[order - 1] = found.values().sum();
-            statistics.matches[order - 1] =
-                found.iter().map(|(words, &times)| times.min(allowed.get(words).copied().unwrap_or(0))).sum();
-        }
-        statistics
+/// The counts of a line: the two lengths, then matches and totals of each order.
+impl Compare for Bleu {
+    type Line = str;
+
+    fn count(&self, hypothesis: &str, references: &[&str], counts: &mut [f64]) {
+        let hypothesis = self.spaced(hypothesis);
+        let references: Vec<Cow<'_, str>> =
+            references.iter().map(|reference| self.spaced(reference)).collect();
+        let mut numbering = Numbering::default();
+        let hypothesis = numbering.words(&hypothesis);
+        let references: Vec<Vec<u32>> =
+            references.iter().map(|reference| numbering.words(reference)).collect();
+        let references: Vec<&[u32]> = references.iter().map(Vec::as_slice).collect();
+
+        counts[0] = hypothesis.len() as f64;
+        counts[1] = closest_length(hypothesis.len(), &references) as f64;
+        let (matches, totals) = counts[2..].split_at_mut(self.max_order);
+        let found = ngrams::matches(&hypothesis, &references, self.max_order);
+        matches.iter_mut().zip(found).for_each(|(count, found)| *count = found as f64);
+        let there = ngrams::totals(hypothesis.len(), self.max_order);
+        totals.iter_mut().zip(there).for_each(|(count, there)| *count = there as f64);
+    }
+}
+
+impl Metric for Bleu {
+    fn name(&self) -> String {
+        "BLEU".to_owned()
     }
 
-    fn sum(all: impl Iterator<Item = Statistics>) -> Statistics {
-        all.fold(Statistics::default(), |mut sum, one| {
-            for order in 0..MAX_ORDER {
-                sum.matches[order] += one.matches[order];
-                sum.totals[order] += one.totals[order];
+    fn width(&self) -> usize {
+        2 + 2 * self.max_order
+    }
+
+    fn score(&self, sums: &[f64]) -> f64 {
+        let (matches, totals) = sums[2..].split_at(self.max_order);
+        let (precisions, order) = self.precisions(matches, totals);
+        let precisions = &precisions[..order];
+        // A precision of zero is left where nothing is right, where no sentence has that many tokens, or without smoothing.
+        if precisions.contains(&0.0) {
+            return 0.0;
+        }
+        let mean = precisions.iter().map(|p| p.ln()).sum::<f64>() / order as f64;
+        brevity_penalty(sums[0], sums[1]) * mean.exp()
+    }
+
+    fn figures(&self, sums: &[f64]) -> Vec<(&'static str, f64)> {
+        let score = self.detailed(sums);
+        let names = ["precision_1", "precision_2", "precision_3", "precision_4"];
+        let mut figures: Vec<(&str, f64)> = names.into_iter().zip(score.precisions.iter().copied()).collect();
+        figures.extend([
+            ("brevity_penalty", score.brevity_penalty),
+            ("ratio", score.ratio()),
+            ("hypothesis_length", score.hypothesis_length as f64),
+            ("reference_length", score.reference_length as f64),
+        ]);
+        figures
+    }
+
+    fn remark(&self, sums: &[f64]) -> String {
+        self.detailed(sums).remark()
+    }
+
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("case", if self.lowercase { "lc" } else { "mixed" }.to_owned()),
+            ("eff", if self.effective_order { "yes" } else { "no" }.to_owned()),
+            ("tok", self.tokenizer.to_string()),
+            ("smooth", self.smoothing.to_string()),
+        ]
+    }
+}
+
+impl Bleu {
+    /// The score with all that it was made of.
+    pub fn detailed(&self, sums: &[f64]) -> BleuScore {
+        let (matches, totals) = sums[2..].split_at(self.max_order);
+        let whole = |numbers: &[f64]| numbers.iter().map(|&number| number as usize).collect();
+        BleuScore {
+            score: self.score(sums),
+            precisions: self.precisions(matches, totals).0,
+            brevity_penalty: brevity_penalty(sums[0], sums[1]),
+            hypothesis_length: sums[0] as usize,
+            reference_length: sums[1] as usize,
+            matches: whole(matches),
+            totals: whole(totals),
+        }
+    }
+
+    fn spaced<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.lowercase {
+            self.tokenizer.spaced(&text.to_lowercase()).into_owned().into()
+        } else {
+            self.tokenizer.spaced(text)
+        }
+    }
+
+    /// The smoothed precisions in per cent, and how many of them count.
+    fn precisions(&self, matches: &[f64], totals: &[f64]) -> (Vec<f64>, usize) {
+        let mut precisions = vec![0.0; self.max_order];
+        let mut counting = self.max_order;
+        if matches.iter().all(|&count| count == 0.0) {
+            return (precisions, counting);
+        }
+        let mut halved = 1.0;
+        for order in 0..self.max_order {
+            let added = match self.smoothing {
+                Smoothing::AddK(k) if order > 0 => k,
+                _ => 0.0,
+            };
+            let (right, total) = (matches[order] + added, totals[order] + added);
+            if total == 0.0 {
+                break;
             }
-            sum.hypothesis_length += one.hypothesis_length;
-            sum.reference_length += one.reference_length;
-            sum
-        })
-    }
-
-    fn score(self) -> Bleu {
-        let Statistics { matches, totals, hypothesis_length, reference_length } = self;
-        let precisions = precisions(matches, totals);
-        let brevity_penalty = brevity_penalty(hypothesis_length, reference_length);
-        // A precision of zero is left only where nothing is right, or where no sentence has that many tokens.
-        let score = if precisions.contains(&0.0) {
-            0.0
-        } else {
-            brevity_penalty * (precisions.iter().map(|p| p.ln()).sum::<f64>() / MAX_ORDER as f64).exp()
-        };
-        Bleu { score, precisions, brevity_penalty, hypothesis_length, reference_length, matches, totals }
-    }
-}
-
-fn brevity_penalty(hypothesis_length: usize, reference_length: usize) -> f64 {
-    match hypothesis_length {
-        length if length >= reference_length => 1.0,
-        0 => 0.0,
-        length => (1.0 - reference_length as f64 / length as f64).exp(),
-    }
-}
-
-fn precisions(matches: [usize; MAX_ORDER], totals: [usize; MAX_ORDER]) -> [f64; MAX_ORDER] {
-    let mut precisions = [0.0; MAX_ORDER];
-    if matches == [0; MAX_ORDER] {
-        return precisions;
-    }
-    let mut smoothing = 1.0;
-    for order in 0..MAX_ORDER {
-        if totals[order] == 0 {
-            break;
+            if self.effective_order {
+                counting = order + 1;
+            }
+            let right = match self.smoothing {
+                Smoothing::Exp if right == 0.0 => {
+                    halved /= 2.0;
+                    halved
+                }
+                Smoothing::Floor(floor) if right == 0.0 => floor,
+                _ => right,
+            };
+            precisions[order] = 100.0 * right / total;
         }
-        let right = if matches[order] == 0 {
-            smoothing *= 2.0;
-            1.0 / smoothing
-        } else {
-            matches[order] as f64
-        };
-        precisions[order] = 100.0 * right / totals[order] as f64;
+        (precisions, counting)
     }
-    precisions
+}
+
+fn brevity_penalty(hypothesis_length: f64, reference_length: f64) -> f64 {
+    if hypothesis_length >= reference_length {
+        1.0
+    } else if hypothesis_length == 0.0 {
+        0.0
+    } else {
+        (1.0 - reference_length / hypothesis_length).exp()
+    }
 }
 
 /// The length nearest to the hypothesis's; of two that are as near, the shorter one.
-fn closest_length(hypothesis_length: usize, references: &[Vec<String>]) -> usize {
-    let lengths = references.iter().map(Vec::len);
+fn closest_length(hypothesis_length: usize, references: &[&[u32]]) -> usize {
+    let lengths = references.iter().map(|reference| reference.len());
     lengths
         .min_by_key(|&length| (length.abs_diff(hypothesis_length), length))
         .expect("a hypothesis has a reference")
-}
-
-type Counts<'a> = HashMap<&'a [String], usize>;
-
-/// How often each sequence of `order` tokens occurs.
-fn count(tokens: &[String], order: usize) -> Counts<'_> {
-    let mut counts = Counts::new();
-    for words in tokens.windows(order) {
-        *counts.entry(words).or_default() += 1;
-    }
-    counts
-}
-
-/// The highest count that each sequence reaches in one of the references.
-fn most<'a>(references: impl Iterator<Item = Counts<'a>>) -> Counts<'a> {
-    references
-        .reduce(|mut most, counts| {
-            for (words, times) in counts {
-                let highest = most.entry(words).or_default();
-                *highest = times.max(*highest);
-            }
-            most
-        })
-        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -242,6 +352,32 @@ mod tests {
         assert_near(score.score, 100.0 * (-0.6_f64).exp());
     }
 
+    /// The sentence above, where only the fourth precision needs smoothing: ½ of 4 with exp, 0.1 of 4 with floor, none without;
+    /// add-k makes the others 5/7, 4/7, 2/6 and 1/5.
+    #[test]
+    fn smoothing_by_hand() {
+        let score = |smoothing| {
+            let bleu = Bleu { smoothing, ..Bleu::default() };
+            let statistics =
+                Statistics::of(&bleu, &["the cat the cat on the mat"], &["the cat is on the mat"]);
+            bleu.score(&statistics.sums())
+        };
+        let mean = |product: f64| 100.0 * product.powf(0.25);
+        assert_near(score(Smoothing::Exp), mean(5.0 / 7.0 / 2.0 / 5.0 * 0.5 / 4.0));
+        assert_near(score(Smoothing::Floor(0.1)), mean(5.0 / 7.0 / 2.0 / 5.0 * 0.1 / 4.0));
+        assert_near(score(Smoothing::AddK(1.0)), mean(5.0 / 7.0 * 4.0 / 7.0 * 2.0 / 6.0 / 5.0));
+        assert_eq!(score(Smoothing::None), 0.0);
+    }
+
+    /// Three tokens have no sequence of four: only three orders count.
+    #[test]
+    fn effective_order_by_hand() {
+        let bleu = Bleu { effective_order: true, ..Bleu::default() };
+        let statistics = Statistics::of(&bleu, &["a b c"], &["a b d"]);
+        // 2/3, 1/2 and ½ of 1.
+        assert_near(bleu.score(&statistics.sums()), 100.0 * (2.0_f64 / 3.0 / 2.0 / 2.0).powf(1.0 / 3.0));
+    }
+
     #[test]
     fn nothing_right_or_nothing_there_is_zero() {
         assert_eq!(bleu(&["x y z u"], &["a b c d"]).score, 0.0);
@@ -261,6 +397,13 @@ mod tests {
         assert_eq!(score.reference_length, 4);
         // 3 and 5 are as near to 4: the shorter one counts.
         assert_eq!(bleu_of_many(&["a b c d"], &[vec!["a b c d e", "a b c"]]).reference_length, 3);
+    }
+
+    #[test]
+    fn a_hundred_separated_full_stops_are_too_many() {
+        assert!(!looks_tokenized(&["It is ."; 99]));
+        assert!(looks_tokenized(&["It is ."; 100]));
+        assert!(!looks_tokenized(&["It is."; 1000]));
     }
 
     #[test]

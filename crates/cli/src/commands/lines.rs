@@ -63,13 +63,13 @@ impl LineArguments {
 }
 
 /// Where lines go.
-enum Output {
+pub(super) enum Output {
     Stdout(BufWriter<Stdout>),
     File(PathBuf, WholeFile),
 }
 
 impl Output {
-    fn open(path: Option<&Path>) -> Result<Output, Failure> {
+    pub(super) fn open(path: Option<&Path>) -> Result<Output, Failure> {
         let Some(path) = path else { return Ok(Output::Stdout(BufWriter::new(io::stdout()))) };
         let file = WholeFile::create(path).map_err(|error| Failure::io(path, &error))?;
         Ok(Output::File(path.to_owned(), file))
@@ -83,12 +83,12 @@ impl Output {
     }
 
     /// Writes a line; false where nobody reads any more.
-    fn line(&mut self, text: &str) -> Result<bool, Failure> {
+    pub(super) fn line(&mut self, text: &str) -> Result<bool, Failure> {
         let written = writeln!(self.writer(), "{text}");
         self.check(written)
     }
 
-    fn flush(&mut self) -> Result<bool, Failure> {
+    pub(super) fn flush(&mut self) -> Result<bool, Failure> {
         let flushed = self.writer().flush();
         self.check(flushed)
     }

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod inspect;
 mod lines;
+pub(crate) mod metrics;
 pub(crate) mod new;
 pub(crate) mod predict;
 pub(crate) mod selftest;

@@ -3,7 +3,7 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 11] = [
+const VERBS: [&str; 12] = [
     "demo",
     "new",
     "train",
@@ -11,6 +11,7 @@ const VERBS: [&str; 11] = [
     "translate",
     "classify",
     "evaluate",
+    "metrics",
     "attend",
     "inspect",
     "bench",

@@ -6,6 +6,7 @@ mod bench;
 mod classify;
 mod device;
 mod help;
+mod metrics;
 mod notes;
 mod path;
 mod readme;
