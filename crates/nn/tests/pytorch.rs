@@ -1,8 +1,8 @@
 //! Whole models, loss by loss and gradient by gradient, beside PyTorch's.
 
 use couplet_nn::{
-    Batch, Classifier, ClassifierConfig, EncoderConfig, LabelledBatch, ModelConfig, OutputKind, Pass, Seq2Seq,
-    Training,
+    Batch, Classifier, ClassifierConfig, EncoderConfig, LabelledBatch, ModelConfig, OutputKind, Pass,
+    Seq2Seq, Training,
 };
 use couplet_tensor::{Device, Params, Tape, Var};
 use safetensors::SafeTensors;
