@@ -136,12 +136,11 @@ pub(crate) fn check(
     check_any(inputs, &op, &plain);
 }
 
+/// An operation in plain `f64`: numbers of each input to numbers of each output.
+type Plain<'a> = dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>> + 'a;
+
 /// Compiled once, not for every operation.
-fn check_any(
-    inputs: &[Input],
-    op: &dyn Fn(&[Var]) -> Vec<Var>,
-    plain: &dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>>,
-) {
+fn check_any(inputs: &[Input], op: &dyn Fn(&[Var]) -> Vec<Var>, plain: &Plain) {
     let wide: Vec<Vec<f64>> = inputs.iter().map(|input| widen(&input.numbers)).collect();
     let values = plain(&wide);
     let upstream = upstream(values.iter().map(Vec::len));
