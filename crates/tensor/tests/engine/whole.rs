@@ -1,6 +1,6 @@
 //! What must hold for a whole model: batch mates, threads, and memory change nothing.
 
-#[path = "../examples/encoder_decoder/model.rs"]
+#[path = "../../examples/encoder_decoder/model.rs"]
 mod model;
 
 use couplet_tensor::optimiser::Adam;

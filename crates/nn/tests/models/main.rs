@@ -1,0 +1,5 @@
+//! Tests of whole models: what they promise, and their numbers beside PyTorch's.
+
+mod classifier;
+mod pytorch;
+mod seq2seq;

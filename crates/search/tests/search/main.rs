@@ -1,0 +1,4 @@
+//! Tests of searching: every combination of a model's parts, and text in, text out.
+
+mod combinations;
+mod translator;

@@ -1,0 +1,4 @@
+//! Tests of whole runs, one module a task.
+
+mod classify;
+mod translate;
