@@ -115,12 +115,15 @@ impl Pool {
     /// Where the job panics, or where it is called from inside a job.
     pub(crate) fn run(&self, workers: usize, job: impl Fn(&Worker) + Sync) {
         assert!(!INSIDE.get(), "a job of the pool cannot start another one");
-        let workers = workers.clamp(1, self.threads());
-        if workers == 1 {
-            return job(&Worker { index: 0, count: 1, state: None, before_round: Cell::new(0) });
+        match workers.clamp(1, self.threads()) {
+            1 => job(&Worker { index: 0, count: 1, state: None, before_round: Cell::new(0) }),
+            workers => self.run_together(workers, &job),
         }
+    }
+
+    /// What is the same for all jobs.
+    fn run_together(&self, workers: usize, job: &(dyn Fn(&Worker) + Sync)) {
         let _entry = lock(&self.entry);
-        let job: &(dyn Fn(&Worker) + Sync) = &job;
         // SAFETY: only the lifetime is forgotten; this function does not return while a worker may use the job.
         let job: Job = unsafe { std::mem::transmute::<&(dyn Fn(&Worker) + Sync), Job>(job) };
         let state = &*self.state;
