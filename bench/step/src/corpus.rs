@@ -4,7 +4,7 @@ use crate::ours::{Contents, floats, padded, peak_megabytes, save, tokens, weight
 use anyhow::{Result, anyhow};
 use couplet_data::{Batches, Position, in_order};
 use couplet_nn::{Pass, Seq2Seq, Training};
-use couplet_tensor::optimiser::Adam;
+use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::{Device, Isa, Params, Tape};
 use couplet_train::{Config, Corpus, Lessons, mean_loss};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>
         save(path, &dumped(&params, &corpus, &chosen, &valid, settings))?;
     }
 
-    let mut adam = Adam::clipped(config.train.clip);
+    let mut adam = Optimiser::adam().clipped(config.train.clip);
     let (mut measured, mut start) = (0, Instant::now());
     for (i, numbers) in chosen.iter().enumerate() {
         if i == WARM_UP {

@@ -2,7 +2,7 @@
 
 use crate::model::{Batch, Model, Sizes};
 use clap::ValueEnum;
-use couplet_tensor::optimiser::Adam;
+use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::random::Stream;
 use couplet_tensor::{Device, Params, Tape, Tensor};
 
@@ -76,14 +76,14 @@ pub(crate) struct Training {
     pub(crate) params: Params,
     model: Model,
     batch: Batch,
-    adam: Adam,
+    adam: Optimiser,
 }
 
 impl Training {
     pub(crate) fn new(workload: Workload, device: &Device) -> Training {
         let mut params = Params::new(device, 1);
         let model = Model::new(&mut params, &workload.sizes());
-        Training { params, model, batch: Batch::new(&workload.pairs()), adam: Adam::clipped(1.0) }
+        Training { params, model, batch: Batch::new(&workload.pairs()), adam: Optimiser::adam().clipped(1.0) }
     }
 
     /// Forward, backward, clipping, Adam; returns the loss before the step. Nothing is read from the device here, so that steps

@@ -27,7 +27,7 @@
 //!
 //! ```
 //! use couplet_tensor::ops::{add, linear, multiply_elements, scale};
-//! use couplet_tensor::optimiser::Adam;
+//! use couplet_tensor::optimiser::Optimiser;
 //! use couplet_tensor::{Device, Init, Params, Tape, Tensor, Var};
 //!
 //! let device = Device::cpu();
@@ -36,7 +36,7 @@
 //! let x = Var::constant(Tensor::new(&device, 1, 1, &[3.0]));
 //! let wanted = Var::constant(Tensor::new(&device, 1, 1, &[6.0]));
 //!
-//! let mut adam = Adam::default();
+//! let mut adam = Optimiser::adam();
 //! for _ in 0..200 {
 //!     let tape = Tape::new();
 //!     let y = linear(&x, &tape.param(&params, weight), None);

@@ -154,6 +154,35 @@ impl Params {
         self.forget_packs();
     }
 
+    /// A copy of all weights behind each other, with zeros between two parameters: a row.
+    pub fn flat(&self) -> Tensor {
+        let mut flat = Tensor::scratch(&self.device, 1, self.length);
+        flat.write_from(0, &self.weights, 0..self.length);
+        flat
+    }
+
+    /// Gives all parameters the values of such a row.
+    pub fn set_flat(&mut self, flat: &Tensor) {
+        assert_eq!(flat.shape(), (1, self.length), "a row of weights");
+        self.weights.write_from(0, flat, 0..self.length);
+        self.forget_packs();
+    }
+
+    /// Numbers in the store, those between the parameters included.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Where each parameter lies in the store, its rows and its columns.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (Range<usize>, usize, usize)> {
+        self.entries.iter().map(|entry| (entry.span(), entry.rows, entry.columns))
+    }
+
+    /// The store of the weights, which may be longer than they are.
+    pub(crate) fn store(&self) -> &Tensor {
+        &self.weights
+    }
+
     /// The gradient of a parameter: zeros where no backward pass has reached it.
     pub fn gradient(&self, param: Param) -> Vec<f32> {
         let entry = &self.entries[param.0];

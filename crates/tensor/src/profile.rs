@@ -152,7 +152,7 @@ impl Drop for Span {
 mod tests {
     use super::*;
     use crate::ops::{CrossEntropy, add, cross_entropy, gather_rows, linear, tanh};
-    use crate::optimiser::Adam;
+    use crate::optimiser::Optimiser;
     use crate::{Init, Isa, Params, Tape, Tensor, Var};
     use std::thread::sleep;
     use std::time::Duration;
@@ -173,7 +173,7 @@ mod tests {
         let y = add(&linear(&h, &w, None), &h);
         let (loss, _) = cross_entropy(&y, &w, None, &[1], CrossEntropy { scale: 1.0, smoothing: 0.0 });
         tape.backward(&loss, &mut params);
-        Adam::clipped(1.0).step(&mut params, 0.1);
+        Optimiser::adam().clipped(1.0).step(&mut params, 0.1);
     }
 
     fn calls(shares: &[Share]) -> Vec<(&'static str, Way, u64)> {

@@ -6,7 +6,7 @@ use couplet_data::{Batches, DataError, Position, write_whole};
 use couplet_nn::weights::{self, WeightsError};
 use couplet_nn::{ConfigError, Pass, Training};
 use couplet_search::Folder;
-use couplet_tensor::optimiser::Adam;
+use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::{Device, Params, Tape, Tensor};
 use std::fs::{self, File};
 use std::io::Write;
@@ -84,7 +84,7 @@ pub struct Trainer<L: Lessons> {
     lessons: L,
     model: L::Model,
     params: Params,
-    adam: Adam,
+    adam: Optimiser,
     /// How many have been made.
     updates: u64,
     /// None for a run that writes nothing.
@@ -177,7 +177,7 @@ impl<L: Lessons> Trainer<L> {
     ) -> Result<Trainer<L>, TrainError> {
         let mut params = Params::new(device, config.train().seed);
         let model = lessons.model(&mut params, &config)?;
-        let adam = Adam::clipped(config.train().clip);
+        let adam = Optimiser::adam().clipped(config.train().clip);
         let trainer = Trainer { config, lessons, model, params, adam, updates: 0, folder };
         trainer.prepare_folder()?;
         Ok(trainer)

@@ -1,7 +1,7 @@
 //! Every reader with every feature and output: batch mates change nothing, the loss falls, weights survive a file.
 
 use couplet_nn::{Classifier, ClassifierConfig, LabelledBatch, Packed, Pass, Training, weights};
-use couplet_tensor::optimiser::Adam;
+use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::{Device, Isa, Params, Tape};
 
 const WORDS: usize = 13;
@@ -47,7 +47,7 @@ impl Model {
 
     /// The loss of training with dropout, before and after some updates.
     fn train(&mut self, updates: u32) -> (f32, f32) {
-        let (batch, mut adam, mut losses) = (batch(), Adam::clipped(1.0), Vec::new());
+        let (batch, mut adam, mut losses) = (batch(), Optimiser::adam().clipped(1.0), Vec::new());
         for update in 0..updates {
             let tape = Tape::new();
             let pass = Pass::training(&self.params, Training { tape: &tape, seed: 1, update });

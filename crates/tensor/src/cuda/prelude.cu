@@ -80,3 +80,8 @@ __device__ __forceinline__ Rounded rounded(float x) {
 
 __device__ __forceinline__ float upper(const Rounded& x) { return __uint_as_float(x.high); }
 __device__ __forceinline__ float lower(const Rounded& x) { return __uint_as_float(x.low); }
+
+// What clipping multiplies gradients with; `norm` is null where nothing is clipped.
+__device__ __forceinline__ float clipping(const float* norm, float limit) {
+    return norm ? fminf(limit / (*norm + 1e-6f), 1.0f) : 1.0f;
+}

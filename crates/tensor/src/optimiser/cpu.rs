@@ -1,4 +1,4 @@
-use super::Step;
+use super::{AdamStep, Clip};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::sums::dot;
@@ -19,22 +19,30 @@ impl Kernel for SquareSum<'_> {
 }
 
 pub(super) fn norm(cpu: &Cpu, gradients: &Tensor) -> Tensor {
-    let (device, gradients) = (gradients.device(), gradients.data());
-    let blocks = gradients.len().div_ceil(BLOCK);
+    let norm = square_sum(cpu, gradients.device(), gradients.data()).sqrt() as f32;
+    Tensor::new(gradients.device(), 1, 1, &[norm])
+}
+
+/// `Σ x²`
+pub(super) fn square_sum(cpu: &Cpu, device: &crate::Device, numbers: &[f32]) -> f64 {
+    let blocks = numbers.len().div_ceil(BLOCK);
     let mut sums = Tensor::scratch(device, 1, blocks);
-    cpu.pool.split_rows(blocks, gradients.len(), [sums.data_mut()], |share, [sums]| {
+    cpu.pool.split_rows(blocks, numbers.len(), [sums.data_mut()], |share, [sums]| {
         for (block, sum) in share.zip(sums) {
-            let end = gradients.len().min((block + 1) * BLOCK);
-            *sum = cpu.isa.run(SquareSum(&gradients[block * BLOCK..end]));
+            let end = numbers.len().min((block + 1) * BLOCK);
+            *sum = cpu.isa.run(SquareSum(&numbers[block * BLOCK..end]));
         }
     });
-    let norm = sums.data().iter().map(|&sum| f64::from(sum)).sum::<f64>().sqrt() as f32;
-    Tensor::new(device, 1, 1, &[norm])
+    sums.data().iter().map(|&sum| f64::from(sum)).sum()
+}
+
+/// What clipping multiplies the gradients with.
+pub(super) fn factor(clip: Option<Clip>) -> f32 {
+    clip.map_or(1.0, |Clip { norm, limit }| (limit / (norm.item() + 1e-6)).min(1.0))
 }
 
 struct Adam<'a> {
-    how: Step,
-    /// What clipping multiplies the gradients with.
+    how: AdamStep,
     factor: f32,
     weights: &'a mut [f32],
     gradients: &'a [f32],
@@ -46,7 +54,7 @@ impl Kernel for Adam<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Step { betas: [b1, b2], rate, root, epsilon, limit: _ } = self.how;
+        let AdamStep { betas: [b1, b2], rate, root, epsilon, keep } = self.how;
         let [m, v] = self.moments.map(|moment| moment.chunks_mut(LANES));
         for (((w, g), m), v) in self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES)).zip(m).zip(v)
         {
@@ -56,26 +64,124 @@ impl Kernel for Adam<'_> {
             first.store(m);
             second.store(v);
             let divisor = second.sqrt().mul_add(V::lit(root), V::lit(epsilon));
-            (V::load(w) - V::lit(rate) * first.div(divisor)).store(w);
+            (V::load(w) * V::lit(keep) - V::lit(rate) * first.div(divisor)).store(w);
         }
     }
 }
 
-pub(super) fn update(
+pub(super) fn adam(
     cpu: &Cpu,
     weights: &mut [f32],
     gradients: &Tensor,
     moments: [&mut Tensor; 2],
-    norm: Option<&Tensor>,
-    how: Step,
+    clip: Option<Clip>,
+    how: AdamStep,
 ) {
-    let n = weights.len();
-    let factor = match (how.limit, norm) {
-        (Some(limit), Some(norm)) => (limit / (norm.item() + 1e-6)).min(1.0),
-        _ => 1.0,
-    };
+    let (n, factor) = (weights.len(), factor(clip));
     let [m, v] = moments.map(Tensor::data_mut);
     cpu.pool.split_rows(n, n, [weights, m, v], |range, [weights, m, v]| {
         cpu.isa.run(Adam { how, factor, weights, gradients: &gradients.data()[range], moments: [m, v] });
+    });
+}
+
+struct Sgd<'a> {
+    momentum: f32,
+    rate: f32,
+    factor: f32,
+    weights: &'a mut [f32],
+    gradients: &'a [f32],
+    moment: &'a mut [f32],
+}
+
+impl Kernel for Sgd<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        let weights = self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES));
+        for ((w, g), m) in weights.zip(self.moment.chunks_mut(LANES)) {
+            let next = V::lit(self.momentum).mul_add(V::load(m), V::load(g) * V::lit(self.factor));
+            next.store(m);
+            (V::load(w) - V::lit(self.rate) * next).store(w);
+        }
+    }
+}
+
+pub(super) fn sgd(
+    cpu: &Cpu,
+    weights: &mut [f32],
+    gradients: &Tensor,
+    moment: &mut Tensor,
+    clip: Option<Clip>,
+    [momentum, rate]: [f32; 2],
+) {
+    let (n, factor) = (weights.len(), factor(clip));
+    cpu.pool.split_rows(n, n, [weights, moment.data_mut()], |range, [weights, moment]| {
+        cpu.isa.run(Sgd { momentum, rate, factor, weights, gradients: &gradients.data()[range], moment });
+    });
+}
+
+struct Lion<'a> {
+    /// `β₁`, `β₂`, the rate, and what is left of a weight.
+    how: [f32; 4],
+    factor: f32,
+    weights: &'a mut [f32],
+    gradients: &'a [f32],
+    moment: &'a mut [f32],
+}
+
+impl Kernel for Lion<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        let [b1, b2, rate, keep] = self.how;
+        let weights = self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES));
+        for ((w, g), m) in weights.zip(self.moment.chunks_mut(LANES)) {
+            let (g, before) = (V::load(g) * V::lit(self.factor), V::load(m));
+            let towards = V::lit(b1).mul_add(before, V::lit(1.0 - b1) * g);
+            V::lit(b2).mul_add(before, V::lit(1.0 - b2) * g).store(m);
+            let sign = towards.positive() - (-towards).positive();
+            (V::load(w) * V::lit(keep) - V::lit(rate) * sign).store(w);
+        }
+    }
+}
+
+pub(super) fn lion(
+    cpu: &Cpu,
+    weights: &mut [f32],
+    gradients: &Tensor,
+    moment: &mut Tensor,
+    clip: Option<Clip>,
+    how: [f32; 4],
+) {
+    let (n, factor) = (weights.len(), factor(clip));
+    cpu.pool.split_rows(n, n, [weights, moment.data_mut()], |range, [weights, moment]| {
+        cpu.isa.run(Lion { how, factor, weights, gradients: &gradients.data()[range], moment });
+    });
+}
+
+struct Averaging<'a> {
+    decay: f32,
+    average: &'a mut [f32],
+    weights: &'a [f32],
+}
+
+impl Kernel for Averaging<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        for (a, w) in self.average.chunks_mut(LANES).zip(self.weights.chunks(LANES)) {
+            let weight = V::load(w);
+            V::lit(self.decay).mul_add(V::load(a) - weight, weight).store(a);
+        }
+    }
+}
+
+pub(super) fn average(cpu: &Cpu, average: &mut [f32], weights: &[f32], decay: f32) {
+    let n = average.len();
+    cpu.pool.split_rows(n, n, [average], |range, [average]| {
+        cpu.isa.run(Averaging { decay, average, weights: &weights[range] });
     });
 }

@@ -1,5 +1,5 @@
-use super::Step;
-use crate::cuda::{Cuda, Launch, Pointer, Source};
+use super::{AdamStep, Clip};
+use crate::cuda::{Arg, Cuda, Launch, Pointer, Source};
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("optimiser", include_str!("optimiser.cu"));
@@ -23,31 +23,95 @@ pub(super) fn norm(cuda: &Cuda, gradients: &Tensor) -> Tensor {
     norm
 }
 
-pub(super) fn update(
+/// The norm, or none where nothing is clipped, and the limit: the last arguments of every rule but its own numbers.
+pub(super) fn clipping<'a>(clip: Option<Clip>) -> [Arg<'a>; 2] {
+    let limit = clip.map_or(0.0, |clip| clip.limit);
+    [clip.map(|clip| clip.norm.pointer()).into(), limit.into()]
+}
+
+pub(super) fn adam(
     cuda: &Cuda,
     weights: Pointer,
     gradients: &Tensor,
     moments: [&mut Tensor; 2],
-    norm: Option<&Tensor>,
-    how: Step,
+    clip: Option<Clip>,
+    how: AdamStep,
 ) {
     let count = gradients.columns();
     let [m, v] = moments.map(Tensor::pointer_mut);
-    let [b1, b2] = how.betas;
+    let ([b1, b2], [norm, limit]) = (how.betas, clipping(clip));
     let arguments = [
         weights.into(),
         m.into(),
         v.into(),
         gradients.pointer().into(),
         count.into(),
-        norm.map(Tensor::pointer).into(),
-        how.limit.unwrap_or_default().into(),
+        norm,
+        limit,
         b1.into(),
         b2.into(),
         how.rate.into(),
         how.root.into(),
         how.epsilon.into(),
+        how.keep.into(),
     ];
     // SAFETY: weights, moments and gradients are of one length.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "adam"), Launch::over(count), &arguments) };
+}
+
+pub(super) fn sgd(
+    cuda: &Cuda,
+    weights: Pointer,
+    gradients: &Tensor,
+    moment: &mut Tensor,
+    clip: Option<Clip>,
+    [momentum, rate]: [f32; 2],
+) {
+    let count = gradients.columns();
+    let [norm, limit] = clipping(clip);
+    let arguments = [
+        weights.into(),
+        moment.pointer_mut().into(),
+        gradients.pointer().into(),
+        count.into(),
+        norm,
+        limit,
+        momentum.into(),
+        rate.into(),
+    ];
+    // SAFETY: weights, moment and gradients are of one length.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "sgd"), Launch::over(count), &arguments) };
+}
+
+pub(super) fn lion(
+    cuda: &Cuda,
+    weights: Pointer,
+    gradients: &Tensor,
+    moment: &mut Tensor,
+    clip: Option<Clip>,
+    [b1, b2, rate, keep]: [f32; 4],
+) {
+    let count = gradients.columns();
+    let [norm, limit] = clipping(clip);
+    let arguments = [
+        weights.into(),
+        moment.pointer_mut().into(),
+        gradients.pointer().into(),
+        count.into(),
+        norm,
+        limit,
+        b1.into(),
+        b2.into(),
+        rate.into(),
+        keep.into(),
+    ];
+    // SAFETY: weights, moment and gradients are of one length.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "lion"), Launch::over(count), &arguments) };
+}
+
+pub(super) fn average(cuda: &Cuda, average: &mut Tensor, weights: &Tensor, decay: f32) {
+    let count = average.columns();
+    let arguments = [average.pointer_mut().into(), weights.pointer().into(), count.into(), decay.into()];
+    // SAFETY: there are at least as many weights.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "average"), Launch::over(count), &arguments) };
 }

@@ -1,15 +1,34 @@
 //! From gradients to new weights.
 //!
-//! Clipping by global norm, `g ← g·min(1, limit / (‖g‖ + 1e-6))`, and Adam:
+//! Clipping by global norm, `g ← g·min(1, limit / (‖g‖ + 1e-6))`, and one of the rules. Adam, with AdamW's decay `λ` where it is
+//! not zero:
 //!
 //! ```text
 //! m ← β₁·m + (1 − β₁)·g
 //! v ← β₂·v + (1 − β₂)·g²
-//! w ← w − rate · (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
+//! w ← w·(1 − rate·λ) − rate · (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
 //! ```
+//!
+//! Stochastic gradient descent with momentum:
+//!
+//! ```text
+//! m ← μ·m + g
+//! w ← w − rate·m
+//! ```
+//!
+//! Lion, whose steps are all of one size:
+//!
+//! ```text
+//! w ← w·(1 − rate·λ) − rate · sign(β₁·m + (1 − β₁)·g)
+//! m ← β₂·m + (1 − β₂)·g
+//! ```
+//!
+//! Adafactor stands in [`adafactor`].
 //!
 //! One pass over the gradients finds the norm, a second one clips and updates; the gradients themselves are not changed.
 
+pub mod adafactor;
+mod average;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
@@ -19,6 +38,7 @@ use crate::device::on_device;
 use crate::params::Params;
 use crate::profile::{self, Way};
 use crate::tensor::Tensor;
+pub use average::Average;
 
 /// The norm of all gradients together: 1 × 1.
 pub fn gradient_norm(params: &mut Params) -> Tensor {
@@ -28,67 +48,181 @@ pub fn gradient_norm(params: &mut Params) -> Tensor {
     on_device!(&device, cpu => cpu::norm(cpu, gradients), cuda => cuda::norm(cuda, gradients))
 }
 
-/// The numbers of an update that are the same for all weights.
+/// How gradients change weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// Adam; with a decay, AdamW.
+    Adam {
+        /// `β₁` and `β₂`.
+        betas: [f32; 2],
+        /// `ε`.
+        epsilon: f32,
+        /// `λ`.
+        decay: f32,
+    },
+    /// Stochastic gradient descent.
+    Sgd {
+        /// `μ`.
+        momentum: f32,
+    },
+    /// Lion.
+    Lion {
+        /// `β₁` and `β₂`.
+        betas: [f32; 2],
+        /// `λ`.
+        decay: f32,
+    },
+    /// Adafactor.
+    Adafactor {
+        /// `λ`.
+        decay: f32,
+    },
+}
+
+impl Rule {
+    /// Adam with its usual settings.
+    pub const ADAM: Rule = Rule::Adam { betas: [0.9, 0.999], epsilon: 1e-8, decay: 0.0 };
+
+    /// What profiles call it.
+    fn name(self) -> &'static str {
+        match self {
+            Rule::Adam { .. } => "adam",
+            Rule::Sgd { .. } => "sgd",
+            Rule::Lion { .. } => "lion",
+            Rule::Adafactor { .. } => "adafactor",
+        }
+    }
+
+    /// How many numbers each of its tensors holds.
+    fn memory(self, params: &Params) -> Vec<usize> {
+        let length = params.length();
+        match self {
+            Rule::Adam { .. } => vec![length; 2],
+            Rule::Sgd { .. } | Rule::Lion { .. } => vec![length],
+            Rule::Adafactor { .. } => vec![adafactor::statistics(params)],
+        }
+    }
+}
+
+/// What clipping multiplies gradients with: read on the device, so that nothing waits for the norm.
 #[derive(Clone, Copy)]
-struct Step {
+struct Clip<'a> {
+    norm: &'a Tensor,
+    limit: f32,
+}
+
+/// Adam's numbers of one step that are the same for all weights.
+#[derive(Clone, Copy)]
+struct AdamStep {
     betas: [f32; 2],
     /// The rate, corrected for the first moment's start at zero.
     rate: f32,
     /// The same correction of the second moment, under the root.
     root: f32,
     epsilon: f32,
-    /// The largest norm of the gradients; those above are scaled down to it.
-    limit: Option<f32>,
+    /// What is left of a weight: `1 − rate·λ`.
+    keep: f32,
 }
 
-/// Adam's settings and what it remembers.
+/// A rule, and what it remembers from step to step.
 #[derive(Debug)]
-pub struct Adam {
-    /// `β₁` and `β₂`.
-    pub betas: [f32; 2],
-    /// `ε`.
-    pub epsilon: f32,
-    /// The largest norm of all gradients together; they are scaled down to it.
-    pub clip: Option<f32>,
-    steps: i32,
-    moments: Option<[Tensor; 2]>,
+pub struct Optimiser {
+    rule: Rule,
+    clip: Option<f32>,
+    steps: u64,
+    moments: Vec<Tensor>,
 }
 
-impl Default for Adam {
-    fn default() -> Adam {
-        Adam { betas: [0.9, 0.999], epsilon: 1e-8, clip: None, steps: 0, moments: None }
+impl Optimiser {
+    /// A rule at its beginning. Gradients are not clipped.
+    pub fn new(rule: Rule) -> Optimiser {
+        Optimiser { rule, clip: None, steps: 0, moments: Vec::new() }
     }
-}
 
-impl Adam {
-    /// The usual settings, with gradients clipped to a norm.
-    pub fn clipped(limit: f32) -> Adam {
-        Adam { clip: Some(limit), ..Adam::default() }
+    /// Adam with its usual settings.
+    pub fn adam() -> Optimiser {
+        Optimiser::new(Rule::ADAM)
+    }
+
+    /// With the gradients scaled down where the norm of all together is larger than this.
+    #[must_use]
+    pub fn clipped(self, limit: f32) -> Optimiser {
+        Optimiser { clip: Some(limit), ..self }
+    }
+
+    /// How many steps it has made.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// What it remembers: nothing before its first step.
+    pub fn moments(&self) -> &[Tensor] {
+        &self.moments
+    }
+
+    /// Goes on after so many steps with what another one of the same rule remembered. False where that is not as long as the
+    /// parameters ask for; nothing has changed then.
+    pub fn restore(&mut self, params: &Params, steps: u64, moments: &[Vec<f32>]) -> bool {
+        let wanted = if steps == 0 { Vec::new() } else { self.rule.memory(params) };
+        if moments.iter().map(Vec::len).ne(wanted) {
+            return false;
+        }
+        self.steps = steps;
+        self.moments =
+            moments.iter().map(|moment| Tensor::new(params.device(), 1, moment.len(), moment)).collect();
+        true
     }
 
     /// Changes the weights by their gradients and begins a new step. Returns the norm of the gradients before clipping, where
     /// they are clipped; on a GPU, reading it waits for the step.
     pub fn step(&mut self, params: &mut Params, rate: f32) -> Option<Tensor> {
-        let device = params.device().clone();
-        let _span = profile::enter("adam", Way::Update, &device);
         let norm = self.clip.map(|_| gradient_norm(params));
+        self.step_with(params, rate, norm.as_ref());
+        norm
+    }
+
+    /// As [`Optimiser::step`], with a norm that is known already.
+    pub fn step_with(&mut self, params: &mut Params, rate: f32, norm: Option<&Tensor>) {
+        let device = params.device().clone();
+        let _span = profile::enter(self.rule.name(), Way::Update, &device);
         self.steps += 1;
-        let (weights, gradients) = params.weights_and_gradients();
-        let length = gradients.columns();
-        let [m, v] = self.moments.get_or_insert_with(|| [(); 2].map(|()| Tensor::zeros(&device, 1, length)));
-        let [first, second] = self.betas.map(|beta| (1.0 - f64::from(beta).powi(self.steps)) as f32);
-        let how = Step {
-            betas: self.betas,
-            rate: rate / first,
-            root: 1.0 / second.sqrt(),
-            epsilon: self.epsilon,
-            limit: self.clip,
-        };
-        on_device!(&device,
-            cpu => cpu::update(cpu, weights.data_mut(), gradients, [m, v], norm.as_ref(), how),
-            cuda => cuda::update(cuda, weights.pointer(), gradients, [m, v], norm.as_ref(), how));
+        if self.moments.is_empty() {
+            let lengths = self.rule.memory(params);
+            self.moments = lengths.into_iter().map(|length| Tensor::zeros(&device, 1, length)).collect();
+        }
+        let clip = self.clip.zip(norm).map(|(limit, norm)| Clip { norm, limit });
+        self.apply(params, rate, clip);
         params.zero_gradients();
         device.memory().end_update();
-        norm
+    }
+
+    fn apply(&mut self, params: &mut Params, rate: f32, clip: Option<Clip>) {
+        let device = params.device().clone();
+        if let Rule::Adafactor { decay } = self.rule {
+            let how = adafactor::Step::new(self.steps, rate, decay);
+            return adafactor::apply(params, &mut self.moments[0], clip, how);
+        }
+        let (weights, gradients) = params.weights_and_gradients();
+        match (self.rule, &mut self.moments[..]) {
+            (Rule::Adam { betas, epsilon, decay }, [m, v]) => {
+                let [first, second] =
+                    betas.map(|beta| (1.0 - f64::from(beta).powf(self.steps as f64)) as f32);
+                let (root, keep) = (1.0 / second.sqrt(), 1.0 - rate * decay);
+                let how = AdamStep { betas, rate: rate / first, root, epsilon, keep };
+                on_device!(&device,
+                    cpu => cpu::adam(cpu, weights.data_mut(), gradients, [m, v], clip, how),
+                    cuda => cuda::adam(cuda, weights.pointer(), gradients, [m, v], clip, how));
+            }
+            (Rule::Sgd { momentum }, [m]) => on_device!(&device,
+                cpu => cpu::sgd(cpu, weights.data_mut(), gradients, m, clip, [momentum, rate]),
+                cuda => cuda::sgd(cuda, weights.pointer(), gradients, m, clip, [momentum, rate])),
+            (Rule::Lion { betas: [b1, b2], decay }, [m]) => {
+                let how = [b1, b2, rate, 1.0 - rate * decay];
+                on_device!(&device,
+                    cpu => cpu::lion(cpu, weights.data_mut(), gradients, m, clip, how),
+                    cuda => cuda::lion(cuda, weights.pointer(), gradients, m, clip, how));
+            }
+            (rule, moments) => unreachable!("{rule:?} with {} moments", moments.len()),
+        }
     }
 }

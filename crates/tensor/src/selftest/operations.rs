@@ -7,7 +7,7 @@ use crate::ops::{
     flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements, pool, relu,
     repeat_over_steps, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
-use crate::optimiser::Adam;
+use crate::optimiser::{Average, Optimiser, Rule};
 use crate::params::{Init, Param, Params};
 use crate::rows::Rows;
 use crate::tape::{Tape, Var};
@@ -44,9 +44,12 @@ pub(super) fn cases() -> Vec<Case> {
         cross_entropies("cross_entropy, bias and smoothing", true, 0.1),
         cross_entropies("cross_entropy", false, 0.1).into_iter().map(Case::with_large_products).collect(),
         logistic_losses(),
-        adams("adam", None),
-        adams("adam, clipped", Some(0.5)),
-        adams("adam, below its limit", Some(500.0)),
+        optimisers("adam", Rule::ADAM, None),
+        optimisers("adam, clipped", Rule::ADAM, Some(0.5)),
+        optimisers("adam, below its limit", Rule::ADAM, Some(500.0)),
+        optimisers("sgd", Rule::Sgd { momentum: 0.9 }, Some(0.5)),
+        optimisers("lion", Rule::Lion { betas: [0.9, 0.99], decay: 0.1 }, Some(0.5)),
+        optimisers("adafactor", Rule::Adafactor { decay: 0.1 }, Some(0.5)),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -216,32 +219,40 @@ fn logistic_losses() -> Vec<Case> {
     [0, 1, 7, 33, 1030].into_iter().map(case).collect()
 }
 
-fn adams(name: &'static str, clip: Option<f32>) -> Vec<Case> {
+fn optimisers(name: &'static str, rule: Rule, clip: Option<f32>) -> Vec<Case> {
     let case = |large: usize| Case {
         operation: name.to_owned(),
         expect: Expect::Rounding,
         sizes: format!("3 × 7, 1 × 1, 1 × {large}"),
-        results: Box::new(move |device| adam(device, clip, large)),
+        results: Box::new(move |device| steps(device, rule, clip, large)),
     };
     [1, 33, 40_001].into_iter().map(case).collect()
 }
 
-/// The norms of the gradients and the weights over some steps. At every third one, one parameter gets no gradient.
-fn adam(device: &Device, clip: Option<f32>, large: usize) -> Results {
+/// The norms of the gradients, the weights and their moving average over some steps. At every third one, one parameter gets no
+/// gradient.
+fn steps(device: &Device, rule: Rule, clip: Option<f32>, large: usize) -> Results {
     let mut params = Params::new(device, 3);
     let added = [("a", 3, 7), ("b", 1, 1), ("c", 1, large)]
         .map(|(name, rows, columns)| params.add(name, rows, columns, Init::Uniform(1.0)));
-    let mut adam = clip.map_or_else(Adam::default, Adam::clipped);
+    let new = Optimiser::new(rule);
+    let mut optimiser = match clip {
+        Some(limit) => new.clipped(limit),
+        None => new,
+    };
+    let mut average = Average::new(&params, 0.9);
     let mut results = Results::new();
     for step in 1..=6u32 {
         let skipped = step.is_multiple_of(3).then_some(added[1]);
         for &param in added.iter().filter(|&&param| Some(param) != skipped) {
             set_gradient(&mut params, param, step);
         }
-        let norm = adam.step(&mut params, 0.1);
+        let norm = optimiser.step(&mut params, 0.1);
         results.push((format!("norm of step {step}"), norm.iter().flat_map(Tensor::to_vec).collect()));
         let weights = params.iter().flat_map(|param| params.tensor(param).to_vec()).collect();
         results.push((format!("weights after step {step}"), weights));
+        average.update(&params);
+        results.push((format!("average after step {step}"), average.weights().to_vec()));
     }
     results
 }
