@@ -1,18 +1,26 @@
-//! What fails on a GPU in the middle of the work. The engine panics then, with a message that begins with `cuda: `: no memory
-//! left on the card, a kernel that cannot run. To a user it is an error like any other.
+//! What fails in the middle of the work. Where a device has no room left, the engine unwinds with an `OutOfMemory`; where a kernel
+//! cannot run, it panics with a message that begins with `cuda: `. To a user both are errors like any other.
 
 use crate::failure::{Failure, Outcome};
+use couplet_tensor::OutOfMemory;
 use std::any::Any;
 use std::panic::{self, UnwindSafe};
 
 const HINT: &str = "where the card's memory is full, a smaller train.batch_tokens needs less; \
                     `couplet selftest` checks the card";
 
-/// Runs a command; a panic of a GPU becomes its failure, any other one goes on.
+const MEMORY_HINT: &str = "a smaller train.batch_tokens or search.batch_tokens needs less";
+
+/// Runs a command; a panic of a GPU and a lack of memory become its failure, any other panic goes on.
 pub(crate) fn caught(command: impl FnOnce() -> Outcome + UnwindSafe) -> Outcome {
-    panic::catch_unwind(command).unwrap_or_else(|payload| match of_gpu(&*payload) {
-        Some(message) => Err(Failure::new(message, Some(HINT.to_owned()))),
-        None => panic::resume_unwind(payload),
+    panic::catch_unwind(command).unwrap_or_else(|payload| {
+        if let Some(out) = payload.downcast_ref::<OutOfMemory>() {
+            return Err(Failure::new(out, Some(MEMORY_HINT.to_owned())));
+        }
+        match of_gpu(&*payload) {
+            Some(message) => Err(Failure::new(message, Some(HINT.to_owned()))),
+            None => panic::resume_unwind(payload),
+        }
     })
 }
 
@@ -43,6 +51,14 @@ mod tests {
         let outcome = caught(move || panic!("cuda: no memory for {seven} numbers"));
         assert_eq!(outcome, Err(failure.clone()));
         assert_eq!(caught(|| panic!("cuda: no memory for 7 numbers")), Err(failure));
+    }
+
+    #[test]
+    fn a_lack_of_memory_is_a_failure() {
+        let out = OutOfMemory { bytes: 8, used: 4, device: "cpu".to_owned() };
+        let outcome = caught(move || panic::resume_unwind(Box::new(out)));
+        let message = "no room for 8 bytes on cpu beside the 4 in use";
+        assert_eq!(outcome, Err(Failure::new(message, Some(MEMORY_HINT.to_owned()))));
     }
 
     #[test]

@@ -82,7 +82,7 @@ mod type_name;
 pub use cuda::Cuda;
 pub use device::{Cpu, Device, DeviceChoice, DeviceError, Precision, UnknownName};
 pub use lane::Isa;
-pub use memory::Blocks;
+pub use memory::{Blocks, OutOfMemory};
 pub use params::{Init, Param, Params};
 pub use product::{Mat, Update, multiply};
 pub use rows::{Direction, Rows, Step};

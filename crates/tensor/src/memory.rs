@@ -23,7 +23,29 @@ pub struct Blocks {
     bytes: AtomicUsize,
     used: AtomicUsize,
     most_used: AtomicUsize,
+    /// Zero for none.
+    limit: AtomicUsize,
 }
+
+/// There is no room for what a computation needs: the payload of a panic, which can be caught to compute less at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// What was asked for.
+    pub bytes: usize,
+    /// What was in use beside it.
+    pub used: usize,
+    /// Of which device, in words.
+    pub device: String,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutOfMemory { bytes, used, device } = self;
+        write!(f, "no room for {bytes} bytes on {device} beside the {used} in use")
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
 
 /// A free block, and the update in which it was last in use.
 struct Free {
@@ -83,6 +105,17 @@ impl Blocks {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// Allows so many bytes in use at once, whatever the system would give; 0 for no limit. More unwinds with [`OutOfMemory`].
+    pub fn set_limit(&self, bytes: usize) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Unwinds with [`OutOfMemory`]: not a panic that anybody should read about before it is clear that nobody catches it.
+    fn no_room(&self, device: &Device, bytes: usize) -> ! {
+        let out = OutOfMemory { bytes, used: self.bytes_used(), device: format!("{device:?}") };
+        std::panic::resume_unwind(Box::new(out));
+    }
+
     /// Gives the free blocks back to the system.
     pub fn release(&self) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,6 +126,10 @@ impl Blocks {
 
     fn take(&self, device: &Device, length: usize) -> Block {
         let class = size_class(length);
+        let (bytes, limit) = (class * size_of::<f32>(), self.limit.load(Ordering::Relaxed));
+        if limit > 0 && self.bytes_used() + bytes > limit {
+            self.no_room(device, bytes);
+        }
         let block = self.reuse(class).unwrap_or_else(|| self.take_new(device, class));
         let used = self.used.fetch_add(block.bytes(), Ordering::Relaxed) + block.bytes();
         self.most_used.fetch_max(used, Ordering::Relaxed);
@@ -131,10 +168,7 @@ impl Blocks {
             self.release();
             Block::new(device, length)
         });
-        let Some(block) = block else {
-            let bytes = length * size_of::<f32>();
-            panic!("cuda: no room for {bytes} bytes on {device:?} beside the {} in use", self.bytes_used());
-        };
+        let Some(block) = block else { self.no_room(device, length * size_of::<f32>()) };
         self.blocks.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(block.bytes(), Ordering::Relaxed);
         block
@@ -258,6 +292,21 @@ mod tests {
         memory.end_update();
         drop(Buffer::new(&device, 15_000));
         assert!(memory.bytes_held() < 100_000, "{memory:?}");
+    }
+
+    #[test]
+    fn a_limit_can_be_caught_and_lifted() {
+        let device = Device::cpu();
+        device.memory().set_limit(10_000);
+        let small = Buffer::new(&device, 1000);
+        let large = || drop(Buffer::new(&device, 2000));
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(large)).unwrap_err();
+        let out = caught.downcast_ref::<OutOfMemory>().expect("what there is no room for");
+        assert_eq!((out.bytes, out.used), (8192, 4096));
+        drop(small);
+        large();
+        device.memory().set_limit(0);
+        drop(Buffer::new(&device, 100_000));
     }
 
     #[test]
