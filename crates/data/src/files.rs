@@ -32,7 +32,7 @@ impl WholeFile {
         self.writer.get_ref().sync_all()?;
         fs::rename(&self.beside, &self.path)?;
         self.finished = true;
-        Ok(())
+        sync_folder_of(&self.path)
     }
 }
 
@@ -53,6 +53,12 @@ impl Drop for WholeFile {
             let _ = fs::remove_file(&self.beside);
         }
     }
+}
+
+/// A new name is safe from a loss of power when its folder is. Other systems than Unix cannot open a folder, and need not.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Writes a file as a whole or not at all.

@@ -62,9 +62,19 @@ impl Folder {
         self.0.join("train.jsonl")
     }
 
-    /// The last weights of a training that goes on or was stopped.
-    pub fn last_checkpoint(&self) -> PathBuf {
-        self.0.join("checkpoints").join("last.safetensors")
+    /// The model card: data, sizes, scores and the command that made it.
+    pub fn card(&self) -> PathBuf {
+        self.0.join("README.md")
+    }
+
+    /// What a training needs to go on.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.0.join("checkpoints")
+    }
+
+    /// What TensorBoard reads, where that is wanted.
+    pub fn tensorboard(&self) -> PathBuf {
+        self.0.join("tensorboard")
     }
 
     /// What its model is for.

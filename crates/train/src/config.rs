@@ -2,6 +2,7 @@
 
 use crate::classify::ClassifyConfig;
 use crate::lessons::RunConfig;
+use crate::train_config::{BestBy, TrainConfig};
 use couplet_data::TokenizerConfig;
 use couplet_nn::{ConfigError, ModelConfig, Tied};
 use couplet_search::{SearchConfig, Task};
@@ -81,101 +82,6 @@ impl Files {
             Files::Tsv(path) => Files::Tsv(folder.join(path)),
             Files::Parallel(paths) => Files::Parallel(paths.each_ref().map(|path| folder.join(path))),
         }
-    }
-}
-
-/// The table `[train]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrainConfig {
-    /// How often to go through the training data.
-    pub epochs: u64,
-    /// The most updates, whatever the epochs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<u64>,
-    /// The most minutes, whatever the epochs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub minutes: Option<f64>,
-    /// Tokens of both sides in a batch.
-    pub batch_tokens: usize,
-    /// Adam's rate.
-    pub rate: f32,
-    /// How the rate goes on.
-    pub schedule: Schedule,
-    /// Updates in which the rate rises from zero.
-    pub warmup: u64,
-    /// The largest norm of all gradients together.
-    pub clip: f32,
-    /// The share of a target that is spread over all that it could be: tokens or labels. Where nothing is said, each task has
-    /// its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label_smoothing: Option<f32>,
-    /// Updates between validations.
-    pub validate_every: u64,
-    /// Stop after so many validations without a better loss; 0 for never.
-    pub patience: u32,
-    /// What all random numbers follow from.
-    pub seed: u64,
-}
-
-/// How the learning rate goes on after the warm-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Schedule {
-    /// It stays.
-    #[default]
-    Constant,
-    /// `rate · √(warm-up / update)`
-    InverseSqrt,
-}
-
-impl Default for TrainConfig {
-    fn default() -> Self {
-        TrainConfig {
-            epochs: 10,
-            steps: None,
-            minutes: None,
-            batch_tokens: 4096,
-            rate: 1e-3,
-            schedule: Schedule::default(),
-            warmup: 0,
-            clip: 1.0,
-            label_smoothing: None,
-            validate_every: 200,
-            patience: 5,
-            seed: 1,
-        }
-    }
-}
-
-impl TrainConfig {
-    /// The rate of an update, the first being 1.
-    pub fn rate_at(&self, update: u64) -> f32 {
-        if update < self.warmup {
-            return self.rate * update as f32 / self.warmup as f32;
-        }
-        match self.schedule {
-            Schedule::Constant => self.rate,
-            Schedule::InverseSqrt => self.rate * (self.warmup.max(1) as f32 / update as f32).sqrt(),
-        }
-    }
-
-    pub(crate) fn check(&self, name: &str) -> Result<(), ConfigFileError> {
-        let wrong = |message: String, hint: &str| Err(ConfigFileError::refused(name, message, hint));
-        let TrainConfig { rate, clip, label_smoothing, validate_every, .. } = *self;
-        if !(rate > 0.0 && rate.is_finite()) {
-            return wrong(format!("train.rate = {rate}"), "a number above 0");
-        }
-        if clip <= 0.0 || clip.is_nan() {
-            return wrong(format!("train.clip = {clip}"), "a number above 0");
-        }
-        if let Some(share) = label_smoothing.filter(|share| !(0.0..1.0).contains(share)) {
-            return wrong(format!("train.label_smoothing = {share}"), "a share from 0 to below 1");
-        }
-        if validate_every == 0 {
-            return wrong("train.validate_every = 0".to_owned(), "at least 1");
-        }
-        Ok(())
     }
 }
 
@@ -354,6 +260,13 @@ impl Config {
             let message = "model.decoder.tied = \"all\" without data.joint_vocabulary";
             return wrong(message, "set data.joint_vocabulary = true, or use tied = \"output\"");
         }
+        if self.train.best_by == BestBy::Metric && self.train.validate_outputs == 0 {
+            let message = "train.best_by = \"metric\" with train.validate_outputs = 0";
+            return wrong(
+                message,
+                "set train.validate_outputs to how many lines of data.valid are translated",
+            );
+        }
         Ok(())
     }
 
@@ -471,14 +384,5 @@ mod tests {
         assert!(Config::parse(SMALL, "c.toml", &both).is_ok());
         let (message, _) = error(SMALL, &[joint, "data.target.kind=char"]);
         assert_eq!(message, "c.toml: data.joint_vocabulary with a [data.target] unlike [data.source]");
-    }
-
-    /// With a warm-up of 4 and a rate of 1: 1/4, 1/2, 3/4, 1, then √(4/5), and √(4/16) = 1/2.
-    #[test]
-    fn rates_by_hand() {
-        let config =
-            TrainConfig { rate: 1.0, warmup: 4, schedule: Schedule::InverseSqrt, ..TrainConfig::default() };
-        let rates = [1, 2, 3, 4, 5, 16].map(|update| config.rate_at(update));
-        assert_eq!(rates, [0.25, 0.5, 0.75, 1.0, 0.8f32.sqrt(), 0.5]);
     }
 }

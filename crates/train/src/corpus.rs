@@ -2,12 +2,13 @@
 
 use crate::config::{Config, DataConfig, Files};
 use crate::event::{About, Figure};
-use crate::lessons::{BatchLoss, Lessons, Validated};
+use crate::lessons::{BatchLoss, Lessons, Validated, checksum_of_ids};
 use crate::trainer::TrainError;
 use crate::validate::mean_loss;
 use couplet_data::{DataError, END, Empty, Pair, START, Tokenizer, read_parallel, read_tsv};
+use couplet_metrics::bleu;
 use couplet_nn::{Batch, Pass, Seq2Seq};
-use couplet_search::Folder;
+use couplet_search::{Folder, SearchConfig, Translator};
 use couplet_tensor::Params;
 use std::path::PathBuf;
 
@@ -29,6 +30,8 @@ pub struct Corpus {
     pub train: Examples,
     /// What it is checked with.
     pub valid: Examples,
+    /// The same as text.
+    pub valid_pairs: Vec<Pair>,
     /// Training pairs that are too long to be used.
     pub left_out: usize,
 }
@@ -47,8 +50,21 @@ impl Corpus {
         let (source, target) = tokenizers(config, train)?;
         let all = Examples::new(train, &source, &target);
         let (train, left_out) = all.up_to(config.max_tokens);
+        let valid_pairs = valid.to_vec();
         let valid = Examples::new(valid, &source, &target);
-        Ok(Corpus { source, target, train, valid, left_out })
+        Ok(Corpus { source, target, train, valid, valid_pairs, left_out })
+    }
+
+    /// The BLEU of the translations of the first lines of the validation set.
+    fn bleu(&self, model: &Seq2Seq, params: &Params, lines: usize, search: &SearchConfig) -> f64 {
+        let Corpus { source, target, .. } = self;
+        let pairs = &self.valid_pairs[..lines.min(self.valid_pairs.len())];
+        let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
+        let references: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
+        let translator = Translator { model, params, source, target, head: None };
+        let written = translator.translate(&sources, search);
+        let hypotheses: Vec<&str> = written.iter().map(|translation| translation.text.as_str()).collect();
+        bleu(&hypotheses, &references).score
     }
 }
 
@@ -94,9 +110,20 @@ impl Lessons for Corpus {
         BatchLoss { mean, targets: batch.targets(), tokens: batch.tokens() }
     }
 
-    fn validate(&self, model: &Seq2Seq, params: &Params, batch_tokens: usize) -> Validated {
-        let loss = mean_loss(model, params, &self.valid, batch_tokens);
-        Validated { loss, figure: Figure::Perplexity(loss.exp()) }
+    fn targets(&self, examples: &[u32]) -> usize {
+        examples.iter().map(|&example| self.train.get(example).1.len() + 1).sum()
+    }
+
+    fn checksum(&self) -> u32 {
+        let Examples { sources, targets } = &self.train;
+        checksum_of_ids(sources.iter().chain(targets).map(Vec::as_slice))
+    }
+
+    fn validate(&self, model: &Seq2Seq, params: &Params, config: &Config) -> Validated {
+        let loss = mean_loss(model, params, &self.valid, config.train.batch_tokens);
+        let lines = config.train.validate_outputs;
+        let bleu = (lines > 0).then(|| self.bleu(model, params, lines, &config.search));
+        Validated { loss, figure: Figure::Perplexity(loss.exp()), bleu }
     }
 }
 

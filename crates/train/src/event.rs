@@ -15,6 +15,21 @@ pub enum Event {
         parameters: usize,
         /// Updates that are planned.
         updates: u64,
+        /// The version of the program.
+        version: &'static str,
+        /// What computes, in words.
+        device: String,
+        /// What all random numbers follow from.
+        seed: u64,
+    },
+    /// A run goes on that was stopped. What came after this update is lost, and made again.
+    Resume {
+        /// How many updates were made before.
+        update: u64,
+        /// Seconds of training before.
+        seconds: f64,
+        /// Later checkpoints that cannot be used, and why.
+        passed_over: Vec<String>,
     },
     /// Some updates were made.
     Step {
@@ -24,7 +39,7 @@ pub enum Event {
         epoch: f64,
         /// The mean loss of a target since the last of these events.
         loss: f64,
-        /// Adam's rate.
+        /// The learning rate.
         rate: f32,
         /// The norm of the last gradients.
         norm: f32,
@@ -42,10 +57,45 @@ pub enum Event {
         /// The figure that says more to a reader.
         #[serde(flatten)]
         figure: Figure,
+        /// BLEU of the lines that were translated, where that is wanted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bleu: Option<f64>,
         /// Whether it is the best so far, and was saved.
         best: bool,
         /// Seconds since the start.
         seconds: f64,
+    },
+    /// All that is needed to go on was saved.
+    Checkpoint {
+        /// After how many updates.
+        update: u64,
+        /// How long it took, in seconds.
+        took: f64,
+    },
+    /// Something could not be saved. The run goes on, and tries again the next time.
+    NotSaved {
+        /// After how many updates.
+        update: u64,
+        /// What and why.
+        message: String,
+    },
+    /// An update was left out because its loss or its gradients were not finite.
+    Skipped {
+        /// Which one.
+        update: u64,
+        /// The loss; none in a log stands for a number that is not finite.
+        loss: f32,
+        /// The norm of the gradients.
+        norm: f32,
+        /// The numbers of the examples in its batch, the first ones.
+        examples: Vec<u32>,
+    },
+    /// A batch had no room in memory: from now on, larger ones are computed in parts.
+    Split {
+        /// In which update.
+        update: u64,
+        /// The most tokens that are computed at once.
+        most_tokens: usize,
     },
     /// The end.
     End {
@@ -53,8 +103,10 @@ pub enum Event {
         reason: Reason,
         /// How many updates were made.
         update: u64,
-        /// The best loss on the validation set.
+        /// The loss of the best validation.
         best_loss: f64,
+        /// How many of them were left out because something was not finite.
+        skipped: u64,
         /// Seconds since the start.
         seconds: f64,
     },

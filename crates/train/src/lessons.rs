@@ -1,7 +1,7 @@
 //! What a task is to the training loop.
 
-use crate::config::TrainConfig;
 use crate::event::{About, Figure};
+use crate::train_config::TrainConfig;
 use crate::trainer::TrainError;
 use couplet_data::DataError;
 use couplet_nn::Pass;
@@ -43,8 +43,14 @@ pub trait Lessons: Sized {
     /// The loss of some training examples.
     fn loss(&self, model: &Self::Model, pass: &Pass, examples: &[u32], config: &Self::Config) -> BatchLoss;
 
+    /// How many targets these training examples have: tokens or labels.
+    fn targets(&self, examples: &[u32]) -> usize;
+
+    /// A checksum of the training examples.
+    fn checksum(&self) -> u32;
+
     /// How well the model predicts what it does not learn from.
-    fn validate(&self, model: &Self::Model, params: &Params, batch_tokens: usize) -> Validated;
+    fn validate(&self, model: &Self::Model, params: &Params, config: &Self::Config) -> Validated;
 }
 
 /// The loss of a batch.
@@ -65,4 +71,25 @@ pub struct Validated {
     pub loss: f64,
     /// The figure that says more to a reader.
     pub figure: Figure,
+    /// The BLEU of what a search finds, where that is wanted.
+    pub bleu: Option<f64>,
+}
+
+impl Validated {
+    /// The task's metric: the larger, the better.
+    pub(crate) fn metric(&self) -> Option<f64> {
+        match self.figure {
+            Figure::Accuracy(percent) => Some(percent),
+            Figure::Perplexity(_) => self.bleu,
+        }
+    }
+}
+
+/// A checksum of lists of ids, in which the places of the cuts count.
+pub(crate) fn checksum_of_ids<'a>(lists: impl Iterator<Item = &'a [u32]>) -> u32 {
+    lists.fold(0, |sum, ids| {
+        let sum = crc32c::crc32c_append(sum, &(ids.len() as u64).to_le_bytes());
+        let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+        crc32c::crc32c_append(sum, &bytes)
+    })
 }

@@ -5,27 +5,38 @@
 //! 2. [`Lessons`] are made from text: tokenizers are trained on it, pairs or labelled texts become ids. A [`Corpus`] is to
 //!    translate, a [`LabelledCorpus`] to classify.
 //! 3. A [`Trainer`] joins them with a model, whichever the task. [`Trainer::run`] goes through the batches, makes one update after the other,
-//!    validates now and then, keeps the best and the last weights in the model folder, and tells an observer and
-//!    `train.jsonl` what happens.
+//!    validates now and then, keeps the best weights in the model folder with checkpoints beside them, and tells an observer and
+//!    `train.jsonl` what happens. [`Trainer::resume`] goes on with a run that was stopped, to the same bits.
 //! 4. [`measure()`] makes the same updates to find how fast they are, and which operations take the time.
 
+mod average;
+mod card;
+mod checkpoint;
 mod classify;
 mod config;
 mod corpus;
 mod event;
 mod lessons;
+mod log;
 mod measure;
+mod same_run;
+mod store;
+mod tensorboard;
+mod train_config;
 mod trainer;
 mod validate;
+
+pub use average::{AverageError, average};
 
 pub use classify::{
     Assessed, ClassifyConfig, ClassifyDataConfig, LabelledCorpus, LabelledExamples, assess, read_labelled,
 };
-pub use config::{AnyConfig, Config, ConfigFileError, DataConfig, Files, Schedule, TrainConfig};
+pub use config::{AnyConfig, Config, ConfigFileError, DataConfig, Files};
 pub use corpus::{Corpus, Examples, read};
 pub use couplet_search::Task;
 pub use event::{About, Event, Figure, Reason};
 pub use lessons::{BatchLoss, Lessons, RunConfig, Validated};
 pub use measure::{Measured, Stretch, measure, peak_of_process};
+pub use train_config::{BestBy, NotFinite, OptimiserKind, Schedule, TrainConfig};
 pub use trainer::{TrainError, Trained, Trainer, Updated};
 pub use validate::mean_loss;

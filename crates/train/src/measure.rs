@@ -83,8 +83,18 @@ fn stretch<'a, L: Lessons>(
 
 /// The most memory that this process has used, in bytes, where the system says so: Linux does, in a file.
 pub fn peak_of_process() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    bytes_in("/proc/self/status", "VmHWM:")
+}
+
+/// A figure in kB of one of the system's files, in bytes.
+fn bytes_in(file: &str, name: &str) -> Option<usize> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+/// The bytes of memory that the system has free, where it says so: Linux does, in a file.
+pub(crate) fn available_memory() -> Option<usize> {
+    bytes_in("/proc/meminfo", "MemAvailable:")
 }

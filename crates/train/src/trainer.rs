@@ -1,15 +1,23 @@
 //! The training loop.
 
+use crate::card::Card;
+use crate::checkpoint::{Best, State};
 use crate::event::{Event, Reason};
 use crate::lessons::{BatchLoss, Lessons, RunConfig, Validated};
-use couplet_data::{Batches, DataError, Position, write_whole};
-use couplet_nn::weights::{self, WeightsError};
+use crate::log::Log;
+use crate::measure::available_memory;
+use crate::same_run::difference;
+use crate::store::{Found, Store};
+use crate::train_config::{BestBy, NotFinite, Schedule};
+use couplet_data::{Batches, DataError};
+use couplet_nn::weights::WeightsError;
 use couplet_nn::{ConfigError, Pass, Training};
 use couplet_search::Folder;
-use couplet_tensor::optimiser::Optimiser;
-use couplet_tensor::{Device, Params, Tape, Tensor};
-use std::fs::{self, File};
-use std::io::Write;
+use couplet_tensor::ops::scale;
+use couplet_tensor::optimiser::{Average, Optimiser, gradient_norm};
+use couplet_tensor::{Device, OutOfMemory, Params, Tape, Tensor};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -17,6 +25,12 @@ use thiserror::Error;
 
 /// Updates between two [`Event::Step`]s.
 const REPORT_EVERY: u64 = 10;
+/// After so many updates in a row that had to be left out, nothing is to be hoped for.
+const MOST_SKIPPED: u64 = 50;
+/// Examples of a batch that a message names.
+const NAMED_EXAMPLES: usize = 8;
+/// Of the memory that is free, so much is used: the rest of the system needs some, too.
+const SHARE_OF_MEMORY: f64 = 0.9;
 
 /// Why a run failed.
 #[derive(Debug, Error)]
@@ -39,6 +53,12 @@ pub enum TrainError {
         /// The folder.
         path: PathBuf,
     },
+    /// Another run is at work in the folder.
+    #[error("{}: another run is training into this folder", path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A file cannot be written.
     #[error("{}: {source}", path.display())]
     Write {
@@ -47,34 +67,111 @@ pub enum TrainError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A checkpoint is not what was written.
+    #[error("{}: damaged: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How that was seen.
+        message: String,
+    },
+    /// No checkpoint can be used.
+    #[error("{}: all {damaged} checkpoints are damaged", path.display())]
+    NoCheckpoint {
+        /// Their folder.
+        path: PathBuf,
+        /// How many there are.
+        damaged: usize,
+    },
+    /// The config is not that of the run to go on with.
+    #[error("{}: {key} was {before} in this run, and is {now} now", path.display())]
+    Differs {
+        /// The folder.
+        path: PathBuf,
+        /// The key of the config.
+        key: String,
+        /// Its value in the folder.
+        before: String,
+        /// Its value now.
+        now: String,
+    },
+    /// The data is not that of the run to go on with.
+    #[error("{}: the training data is not what this run was trained on", path.display())]
+    OtherData {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The weights cannot be turned into a file.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// The loss is not a number any more.
-    #[error("the loss of update {update} is {loss}")]
-    Diverged {
+    /// One example alone has no room.
+    #[error("training example {example} alone, with {tokens} tokens: {source}")]
+    NoRoom {
+        /// Its number, the first being 0.
+        example: u32,
+        /// Its tokens on both sides.
+        tokens: usize,
+        /// What there was no room for.
+        source: OutOfMemory,
+    },
+    /// A loss or a gradient is no finite number.
+    #[error(
+        "update {update}: the loss is {loss}, the norm of the gradients {norm}; the batch has the examples {examples}"
+    )]
+    NotFinite {
         /// Which update.
         update: u64,
-        /// What it was.
+        /// The loss.
         loss: f32,
+        /// The norm of the gradients.
+        norm: f32,
+        /// The numbers of the batch's examples, the first ones.
+        examples: String,
     },
 }
 
 impl TrainError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
-        Some(match self {
+        let text = match self {
             TrainError::Data(error) => return error.hint(),
-            TrainError::Model(error) => error.hint(),
-            TrainError::NothingToLearn { .. } => "raise data.max_tokens".to_owned(),
-            TrainError::Occupied { .. } => "choose another --out, or remove the folder".to_owned(),
-            TrainError::Write { .. } => {
-                "check that you may write there and that the disk has room; what was there before is unchanged".to_owned()
-            }
+            TrainError::Model(error) => return Some(error.hint()),
             TrainError::Weights(_) => return None,
-            TrainError::Diverged { .. } => "lower train.rate, or raise train.warmup".to_owned(),
-        })
+            TrainError::NothingToLearn { .. } => "raise data.max_tokens",
+            TrainError::Occupied { .. } => {
+                "--resume goes on with it; or choose another --out, or remove the folder"
+            }
+            TrainError::InUse { .. } => "wait for it, or choose another --out",
+            TrainError::Write { .. } => {
+                "check that you may write there and that the disk has room; what was there before is unchanged"
+            }
+            TrainError::Read { .. } => "check that you may read it",
+            TrainError::Damaged { .. } => "use another checkpoint",
+            TrainError::NoCheckpoint { .. } => {
+                "model.safetensors holds the best model so far; train again into another --out"
+            }
+            TrainError::Differs { .. } => "give it the value that it had, or train into another --out",
+            TrainError::OtherData { .. } => "give it the data that it had, or train into another --out",
+            TrainError::NoRoom { .. } => "lower data.max_tokens, or raise train.memory",
+            TrainError::NotFinite { .. } => {
+                "lower train.rate, raise train.warmup, or go on with --set train.not_finite=skip; --resume starts from the last checkpoint"
+            }
+        };
+        Some(text.to_owned())
     }
+}
+
+pub(crate) fn write_error(path: &Path) -> impl FnOnce(std::io::Error) -> TrainError {
+    let path = path.to_owned();
+    move |source| TrainError::Write { path, source }
 }
 
 /// A run: its settings, its data, its model, and where the model goes.
@@ -82,22 +179,33 @@ impl TrainError {
 pub struct Trainer<L: Lessons> {
     config: L::Config,
     lessons: L,
+    lengths: Vec<(usize, usize)>,
     model: L::Model,
     params: Params,
-    adam: Optimiser,
-    /// How many have been made.
-    updates: u64,
+    optimiser: Optimiser,
+    average: Option<Average>,
+    state: State,
+    /// Updates until the limits of the config.
+    planned: u64,
+    /// The most bytes of the device that an update may use; 0 for no limit.
+    memory: usize,
     /// None for a run that writes nothing.
-    folder: Option<Folder>,
+    store: Option<Store>,
+    /// Checkpoints that were passed over, where it goes on with another run.
+    resumed: Option<Vec<String>>,
+    /// What the model card says was called.
+    command: Option<String>,
 }
 
 /// What one update did.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Updated {
     /// The mean loss of a target, before the update.
     pub loss: f32,
-    /// The norm of the gradients before clipping. On a GPU, reading it waits.
-    pub norm: Option<Tensor>,
+    /// The norm of the gradients before clipping.
+    pub norm: f32,
+    /// Whether the weights were left as they are, because one of these is not finite.
+    pub skipped: bool,
     /// Targets in the batch: tokens or labels.
     pub targets: usize,
     /// Tokens of both sides.
@@ -111,42 +219,12 @@ pub struct Trained<L: Lessons> {
     pub lessons: L,
     /// The model.
     pub model: L::Model,
-    /// Its last weights.
+    /// Its last weights, or their moving average.
     pub params: Params,
-    /// The best loss on the validation set.
+    /// The loss of the best validation.
     pub best_loss: f64,
     /// How many updates were made.
     pub updates: u64,
-}
-
-/// What changes while the run goes on.
-struct Progress<'a> {
-    start: Instant,
-    observer: &'a mut dyn FnMut(&Event),
-    log: Option<(PathBuf, File)>,
-    best_loss: f64,
-    without_improvement: u32,
-}
-
-impl Progress<'_> {
-    fn seconds(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
-    }
-
-    fn say(&mut self, event: &Event) -> Result<(), TrainError> {
-        if let Some((path, file)) = &mut self.log {
-            let mut line = serde_json::to_string(event).expect("an event is plain values");
-            line.push('\n');
-            file.write_all(line.as_bytes()).map_err(write_error(path))?;
-        }
-        (self.observer)(event);
-        Ok(())
-    }
-}
-
-fn write_error(path: &Path) -> impl FnOnce(std::io::Error) -> TrainError {
-    let path = path.to_owned();
-    move |source| TrainError::Write { path, source }
 }
 
 /// Sums between two reports.
@@ -160,11 +238,27 @@ struct Recent {
 
 impl Recent {
     fn add(&mut self, updated: &Updated, seconds: f64) {
-        self.loss += f64::from(updated.loss) * updated.targets as f64;
-        self.targets += updated.targets;
+        if !updated.skipped {
+            self.loss += f64::from(updated.loss) * updated.targets as f64;
+            self.targets += updated.targets;
+        }
         self.tokens += updated.tokens;
         self.seconds += seconds;
     }
+}
+
+/// Gradients of several parts were added up.
+struct Summed {
+    /// The mean loss of a target.
+    loss: f32,
+    targets: usize,
+    tokens: usize,
+}
+
+/// There was no room for a part of a batch.
+struct TooLarge {
+    part: usize,
+    out: OutOfMemory,
 }
 
 impl<L: Lessons> Trainer<L> {
@@ -175,32 +269,113 @@ impl<L: Lessons> Trainer<L> {
         device: &Device,
         folder: Option<Folder>,
     ) -> Result<Trainer<L>, TrainError> {
-        let mut params = Params::new(device, config.train().seed);
-        let model = lessons.model(&mut params, &config)?;
-        let adam = Optimiser::adam().clipped(config.train().clip);
-        let trainer = Trainer { config, lessons, model, params, adam, updates: 0, folder };
-        trainer.prepare_folder()?;
+        let keep = config.train().keep;
+        let store = folder.map(|folder| Store::open(folder, keep)).transpose()?;
+        if let Some(store) = store.as_ref().filter(|store| store.holds_a_run()) {
+            return Err(TrainError::Occupied { path: store.folder().path().to_owned() });
+        }
+        let trainer = Trainer::at_start(config, lessons, device, store)?;
+        if let Some(store) = &trainer.store {
+            store.save_model(&trainer.params)?;
+            let mut files = trainer.lessons.files(store.folder());
+            files.push((store.folder().config(), trainer.config.to_toml()));
+            store.write_files(&files)?;
+        }
         Ok(trainer)
     }
 
-    fn prepare_folder(&self) -> Result<(), TrainError> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        if folder.weights().exists() {
-            return Err(TrainError::Occupied { path: folder.path().to_owned() });
+    /// Goes on with the run of a folder, from its last checkpoint that is whole. Where no run has begun there, it begins.
+    pub fn resume(
+        config: L::Config,
+        lessons: L,
+        device: &Device,
+        folder: Folder,
+    ) -> Result<Trainer<L>, TrainError> {
+        let store = Store::open(folder.clone(), config.train().keep)?;
+        if !store.holds_a_run() {
+            drop(store);
+            return Trainer::new(config, lessons, device, Some(folder));
         }
-        let checkpoint = folder.last_checkpoint();
-        let checkpoints = checkpoint.parent().expect("a checkpoint lies in a folder");
-        fs::create_dir_all(checkpoints).map_err(write_error(checkpoints))?;
-        let config = (folder.config(), self.config.to_toml());
-        std::iter::once(config)
-            .chain(self.lessons.files(folder))
-            .try_for_each(|(path, text)| write_whole(&path, text.as_bytes()).map_err(write_error(&path)))
+        let (path, now) = (folder.config(), config.to_toml());
+        let before = std::fs::read_to_string(&path)
+            .map_err(|source| TrainError::Read { path: path.clone(), source })?;
+        let path = folder.path().to_owned();
+        if let Some([key, before, now]) = difference(&before, &now) {
+            return Err(TrainError::Differs { path, key, before, now });
+        }
+        let found = store.last()?;
+        let mut trainer = Trainer::at_start(config, lessons, device, Some(store))?;
+        trainer.resumed = Some(Vec::new());
+        if let Some(found) = found {
+            trainer.restore(found, &path)?;
+        }
+        if let Some(store) = &trainer.store {
+            store.write_files(&[(folder.config(), now)])?;
+        }
+        Ok(trainer)
+    }
+
+    fn restore(&mut self, found: Found, folder: &Path) -> Result<(), TrainError> {
+        let Found { checkpoint, path, passed_over } = found;
+        if checkpoint.state.data != self.state.data {
+            return Err(TrainError::OtherData { path: folder.to_owned() });
+        }
+        let mut tensors = checkpoint.tensors;
+        let length = self.params.flat().columns();
+        let weights = tensors.remove(WEIGHTS).filter(|weights| weights.len() == length);
+        let moments: Vec<Vec<f32>> = (0..).map_while(|i| tensors.remove(&format!("{MOMENT}{i}"))).collect();
+        let remembered = self.optimiser.restore(&self.params, checkpoint.state.optimiser_steps, &moments);
+        let averaged = match &mut self.average {
+            Some(average) => tensors.remove(AVERAGE).is_some_and(|numbers| average.restore(&numbers)),
+            None => true,
+        };
+        let Some(weights) = weights.filter(|_| remembered && averaged) else {
+            return Err(TrainError::Damaged { path, message: "it is of another model".to_owned() });
+        };
+        self.params.set_flat(&Tensor::new(self.params.device(), 1, length, &weights));
+        (self.state, self.resumed) = (checkpoint.state, Some(passed_over));
+        Ok(())
+    }
+
+    fn at_start(
+        config: L::Config,
+        lessons: L,
+        device: &Device,
+        store: Option<Store>,
+    ) -> Result<Trainer<L>, TrainError> {
+        let train = config.train();
+        let mut params = Params::new(device, train.seed);
+        let model = lessons.model(&mut params, &config)?;
+        let lengths = lessons.lengths();
+        let batches = Batches::new(&lengths, train.batch_tokens, train.seed).epoch(0).len() as u64;
+        let of_epochs = train.epochs.saturating_mul(batches).div_ceil(train.accumulate as u64);
+        Ok(Trainer {
+            optimiser: Optimiser::new(train.rule()).clipped(train.clip),
+            average: (train.average > 0.0).then(|| Average::new(&params, train.average)),
+            state: State::new(lessons.checksum()),
+            planned: train.steps.unwrap_or(u64::MAX).min(of_epochs),
+            memory: memory_limit(device, train.memory),
+            config,
+            lessons,
+            lengths,
+            model,
+            params,
+            store,
+            resumed: None,
+            command: None,
+        })
+    }
+
+    /// With the command that the model card names.
+    #[must_use]
+    pub fn with_command(self, command: String) -> Trainer<L> {
+        Trainer { command: Some(command), ..self }
     }
 
     /// The batches that it learns from.
     pub fn batches(&self) -> Batches {
         let train = self.config.train();
-        Batches::new(&self.lessons.lengths(), train.batch_tokens, train.seed)
+        Batches::new(&self.lengths, train.batch_tokens, train.seed)
     }
 
     /// Trains until the limits of the config, or until `stop` is set. `observer` sees every event.
@@ -210,131 +385,353 @@ impl<L: Lessons> Trainer<L> {
         stop: &AtomicBool,
     ) -> Result<Trained<L>, TrainError> {
         let train = self.config.train().clone();
-        let batches = self.batches();
-        let per_epoch = batches.epoch(0).len() as u64;
-        let updates = train.steps.unwrap_or(u64::MAX).min(train.epochs.saturating_mul(per_epoch));
-        let log = match &self.folder {
-            Some(folder) => {
-                let path = folder.log();
-                let file = File::create(&path).map_err(write_error(&path))?;
-                Some((path, file))
-            }
-            None => None,
-        };
-        let mut progress = Progress {
-            start: Instant::now(),
-            observer,
-            log,
-            best_loss: f64::INFINITY,
-            without_improvement: 0,
-        };
-        progress.say(&Event::Start {
-            about: self.lessons.about(),
-            parameters: self.params.count(),
-            updates,
-        })?;
+        let (began, before) = (Instant::now(), self.state.seconds);
+        let mut log = Log::new(observer);
+        if let Some(store) = &self.store {
+            log = log.into_folder(store.folder(), self.resumed.is_some(), train.tensorboard)?;
+        }
+        self.say_start(&mut log);
+        self.write_card()?;
 
+        let batches = self.batches();
+        let per_epoch = batches.epoch(0).len() as f64 / train.accumulate as f64;
+        let mut batches = batches.starting_at(self.state.position);
         let mut recent = Recent::default();
-        let mut reason = Reason::Done;
-        for stop_at in batches.starting_at(Position::default()) {
-            if self.updates >= updates {
-                break;
+        let reason = loop {
+            if let Some(reason) = self.reason_to_end(stop) {
+                break reason;
             }
-            let began = Instant::now();
-            let updated = self.update(&stop_at.examples)?;
-            recent.add(&updated, began.elapsed().as_secs_f64());
-            if self.updates.is_multiple_of(REPORT_EVERY) {
-                self.report(&mut progress, &mut recent, updated.norm, per_epoch)?;
+            let update_began = Instant::now();
+            let taken: Vec<_> = batches.by_ref().take(train.accumulate).collect();
+            let Some(last) = taken.last() else { break Reason::Done };
+            self.state.position = last.next;
+            let most_tokens = self.state.most_tokens;
+            let parts: Vec<Vec<u32>> = taken.into_iter().map(|stop| stop.examples).collect();
+            let updated = self.update_from(&parts)?;
+            recent.add(&updated, update_began.elapsed().as_secs_f64());
+            self.state.seconds = before + began.elapsed().as_secs_f64();
+            self.say_what_happened(&mut log, &updated, &parts, most_tokens);
+            if self.state.update.is_multiple_of(REPORT_EVERY) {
+                self.report(&mut log, &mut recent, updated.norm, per_epoch);
             }
-            if self.updates.is_multiple_of(train.validate_every) {
-                self.validate(&mut progress)?;
+            if self.state.update.is_multiple_of(train.validate_every) {
+                self.validate(&mut log)?;
                 recent = Recent::default();
-                if train.patience > 0 && progress.without_improvement >= train.patience {
-                    reason = Reason::Patience;
-                    break;
-                }
             }
-            if stop.load(Ordering::Relaxed) {
-                reason = Reason::Stopped;
-                break;
+            self.state.seconds = before + began.elapsed().as_secs_f64();
+            if self.state.update.is_multiple_of(train.checkpoint_every()) {
+                let saved = self.save(&mut log);
+                self.survive(&mut log, saved)?;
             }
-            if train.minutes.is_some_and(|minutes| progress.seconds() > minutes * 60.0) {
-                reason = Reason::Time;
-                break;
-            }
-        }
-        if !self.updates.is_multiple_of(train.validate_every) || self.updates == 0 {
-            self.validate(&mut progress)?;
-        }
-        let end = Event::End {
-            reason,
-            update: self.updates,
-            best_loss: progress.best_loss,
-            seconds: progress.seconds(),
         };
-        progress.say(&end)?;
-        let (best_loss, updates) = (progress.best_loss, self.updates);
-        Ok(Trained { lessons: self.lessons, model: self.model, params: self.params, best_loss, updates })
+        self.finish(&mut log, reason)
+    }
+
+    /// The last checkpoint, and the last validation. A run that was stopped is saved as it is: so that it goes on as if it had not been.
+    fn finish(mut self, log: &mut Log<'_>, reason: Reason) -> Result<Trained<L>, TrainError> {
+        if reason == Reason::Stopped {
+            self.save(log)?;
+            if self.state.best.is_none() {
+                self.validate(log)?;
+            }
+        } else {
+            if self.state.validated != Some(self.state.update) {
+                self.validate(log)?;
+            }
+            self.save(log)?;
+        }
+        self.write_card()?;
+        let (update, seconds) = (self.state.update, self.state.seconds);
+        let best_loss = self.state.best.map_or(f64::INFINITY, |best| best.loss);
+        log.say(&Event::End { reason, update, best_loss, skipped: self.state.skipped, seconds });
+        self.exchange_average();
+        let Trainer { lessons, model, params, .. } = self;
+        Ok(Trained { lessons, model, params, best_loss, updates: update })
+    }
+
+    fn reason_to_end(&self, stop: &AtomicBool) -> Option<Reason> {
+        let (train, state) = (self.config.train(), &self.state);
+        if state.update >= self.planned {
+            Some(Reason::Done)
+        } else if train.patience > 0 && state.without_improvement >= train.patience {
+            Some(Reason::Patience)
+        } else if stop.load(Ordering::Relaxed) {
+            Some(Reason::Stopped)
+        } else if train.minutes.is_some_and(|minutes| state.seconds > minutes * 60.0) {
+            Some(Reason::Time)
+        } else {
+            None
+        }
     }
 
     /// One update: forward, backward, and new weights, for a batch of the training examples.
     pub fn update(&mut self, examples: &[u32]) -> Result<Updated, TrainError> {
-        let train = self.config.train();
-        let tape = Tape::new();
-        let training = Training { tape: &tape, seed: train.seed, update: self.updates as u32 };
-        let pass = Pass::training(&self.params, training);
-        let BatchLoss { mean: loss, targets, tokens } =
-            self.lessons.loss(&self.model, &pass, examples, &self.config);
-        self.updates += 1;
-        tape.backward(&loss, &mut self.params);
-        let norm = self.adam.step(&mut self.params, train.rate_at(self.updates));
-        // Read last: on a GPU it waits for all that has been asked for.
-        let loss = loss.value().item();
-        if !loss.is_finite() {
-            return Err(TrainError::Diverged { update: self.updates, loss });
-        }
-        Ok(Updated { loss, norm, targets, tokens })
+        self.update_from(&[examples.to_vec()])
     }
 
-    fn report(
-        &self,
-        progress: &mut Progress<'_>,
-        recent: &mut Recent,
-        norm: Option<Tensor>,
-        per_epoch: u64,
-    ) -> Result<(), TrainError> {
-        let Recent { loss, targets, tokens, seconds } = std::mem::take(recent);
-        let event = Event::Step {
-            update: self.updates,
-            epoch: self.updates as f64 / per_epoch as f64,
-            loss: loss / targets.max(1) as f64,
-            rate: self.config.train().rate_at(self.updates),
-            norm: norm.map_or(0.0, |norm| norm.item()),
-            tokens_per_second: tokens as f64 / seconds.max(1e-9),
-            seconds: progress.seconds(),
-        };
-        progress.say(&event)
-    }
-
-    /// Checks the model, and saves it: as the best one if it is, and as the last one.
-    fn validate(&self, progress: &mut Progress<'_>) -> Result<(), TrainError> {
-        let batch_tokens = self.config.train().batch_tokens;
-        let Validated { loss, figure } = self.lessons.validate(&self.model, &self.params, batch_tokens);
-        let best = loss < progress.best_loss;
-        if best {
-            (progress.best_loss, progress.without_improvement) = (loss, 0);
+    /// One update from the gradients of several batches: those of one batch with the examples of all.
+    pub fn update_from(&mut self, batches: &[Vec<u32>]) -> Result<Updated, TrainError> {
+        let Summed { loss, targets, tokens } = self.gradients(batches)?;
+        self.state.update += 1;
+        let norm = gradient_norm(&mut self.params);
+        let size = norm.item();
+        let skipped = !(loss.is_finite() && size.is_finite());
+        if skipped {
+            self.leave_out(loss, size, batches)?;
         } else {
-            progress.without_improvement += 1;
+            let rate = self.rate();
+            self.optimiser.step_with(&mut self.params, rate, Some(&norm));
+            self.average.iter_mut().for_each(|average| average.update(&self.params));
+            self.state.skipped_in_a_row = 0;
         }
-        if let Some(folder) = &self.folder {
-            let bytes = weights::to_bytes(&self.params)?;
-            let paths = [Some(folder.last_checkpoint()), best.then(|| folder.weights())];
-            paths
-                .iter()
-                .flatten()
-                .try_for_each(|path| write_whole(path, &bytes).map_err(write_error(path)))?;
-        }
-        let (update, seconds) = (self.updates, progress.seconds());
-        progress.say(&Event::Validation { update, loss, figure, best, seconds })
+        Ok(Updated { loss, norm: size, skipped, targets, tokens })
     }
+
+    /// The rate of the update that is being made.
+    fn rate(&self) -> f32 {
+        self.config.train().rate_at(self.state.update, self.planned) * self.state.rate_factor
+    }
+
+    /// Forgets the gradients of an update that are of no use, or gives up.
+    fn leave_out(&mut self, loss: f32, norm: f32, batches: &[Vec<u32>]) -> Result<(), TrainError> {
+        self.params.zero_gradients();
+        self.state.skipped += 1;
+        self.state.skipped_in_a_row += 1;
+        let hopeless = self.state.skipped_in_a_row >= MOST_SKIPPED;
+        if self.config.train().not_finite == NotFinite::Skip && !hopeless {
+            return Ok(());
+        }
+        let named: Vec<String> = first_examples(batches).iter().map(ToString::to_string).collect();
+        let more = if batches.iter().map(Vec::len).sum::<usize>() > named.len() { " …" } else { "" };
+        let examples = named.join(", ") + more;
+        Err(TrainError::NotFinite { update: self.state.update, loss, norm, examples })
+    }
+
+    /// The gradients of the mean loss over all targets of some batches. What has no room in memory is computed in parts.
+    fn gradients(&mut self, batches: &[Vec<u32>]) -> Result<Summed, TrainError> {
+        loop {
+            let parts: Vec<&[u32]> = batches.iter().flat_map(|batch| self.parts(batch)).collect();
+            let TooLarge { part, out } = match self.try_gradients(&parts) {
+                Ok(summed) => return Ok(summed),
+                Err(too_large) => too_large,
+            };
+            self.params.zero_gradients();
+            let tokens = self.tokens(parts[part]);
+            if let [example] = *parts[part] {
+                return Err(TrainError::NoRoom { example, tokens, source: out });
+            }
+            self.state.most_tokens = Some(tokens.div_ceil(2));
+        }
+    }
+
+    /// A batch in parts that have room.
+    fn parts<'a>(&self, batch: &'a [u32]) -> Vec<&'a [u32]> {
+        let Some(most) = self.state.most_tokens else { return vec![batch] };
+        let (mut parts, mut start) = (Vec::new(), 0);
+        while start < batch.len() {
+            let mut end = start + 1;
+            while end < batch.len() && self.tokens(&batch[start..=end]) <= most {
+                end += 1;
+            }
+            parts.push(&batch[start..end]);
+            start = end;
+        }
+        parts
+    }
+
+    fn tokens(&self, examples: &[u32]) -> usize {
+        let of = |&example: &u32| self.lengths[example as usize];
+        examples.iter().map(of).map(|(source, target)| source + target).sum()
+    }
+
+    fn try_gradients(&mut self, parts: &[&[u32]]) -> Result<Summed, TooLarge> {
+        let all: usize = parts.iter().map(|part| self.lessons.targets(part)).sum();
+        let mut summed = Summed { loss: 0.0, targets: 0, tokens: 0 };
+        for (part, examples) in parts.iter().enumerate() {
+            let memory = |bytes| self.params.device().memory().set_limit(bytes);
+            memory(self.memory);
+            let computed = catch_unwind(AssertUnwindSafe(|| self.gradients_of(examples, all)));
+            self.params.device().memory().set_limit(0);
+            let (loss, targets, tokens) =
+                computed.map_err(|payload| match payload.downcast::<OutOfMemory>() {
+                    Ok(out) => TooLarge { part, out: *out },
+                    Err(other) => resume_unwind(other),
+                })?;
+            summed.loss += loss;
+            summed.targets += targets;
+            summed.tokens += tokens;
+        }
+        Ok(summed)
+    }
+
+    /// Adds the gradients of some examples, as a part of so many targets. Returns their share of the loss, targets and tokens.
+    fn gradients_of(&mut self, examples: &[u32], all: usize) -> (f32, usize, usize) {
+        let tape = Tape::new();
+        let seed = self.config.train().seed;
+        let training = Training { tape: &tape, seed, update: self.state.update as u32 };
+        let pass = Pass::training(&self.params, training);
+        let BatchLoss { mean, targets, tokens } =
+            self.lessons.loss(&self.model, &pass, examples, &self.config);
+        let loss = if targets == all { mean } else { scale(&mean, targets as f32 / all as f32) };
+        tape.backward(&loss, &mut self.params);
+        // Read last: on a GPU it waits for all that has been asked for.
+        (loss.value().item(), targets, tokens)
+    }
+
+    fn say_start(&self, log: &mut Log<'_>) {
+        log.say(&Event::Start {
+            about: self.lessons.about(),
+            parameters: self.params.count(),
+            updates: self.planned,
+            version: env!("CARGO_PKG_VERSION"),
+            device: self.params.device().to_string(),
+            seed: self.config.train().seed,
+        });
+        if let Some(passed_over) = &self.resumed {
+            let (update, seconds) = (self.state.update, self.state.seconds);
+            log.say(&Event::Resume { update, seconds, passed_over: passed_over.clone() });
+        }
+    }
+
+    fn say_what_happened(
+        &self,
+        log: &mut Log<'_>,
+        updated: &Updated,
+        batches: &[Vec<u32>],
+        most_tokens: Option<usize>,
+    ) {
+        let update = self.state.update;
+        if updated.skipped {
+            let (loss, norm, examples) = (updated.loss, updated.norm, first_examples(batches));
+            log.say(&Event::Skipped { update, loss, norm, examples });
+        }
+        if let Some(most_tokens) = self.state.most_tokens.filter(|&now| Some(now) != most_tokens) {
+            log.say(&Event::Split { update, most_tokens });
+        }
+    }
+
+    fn report(&self, log: &mut Log<'_>, recent: &mut Recent, norm: f32, per_epoch: f64) {
+        let Recent { loss, targets, tokens, seconds } = std::mem::take(recent);
+        log.say(&Event::Step {
+            update: self.state.update,
+            epoch: self.state.update as f64 / per_epoch,
+            loss: loss / targets.max(1) as f64,
+            rate: self.rate(),
+            norm,
+            tokens_per_second: tokens as f64 / seconds.max(1e-9),
+            seconds: self.state.seconds,
+        });
+    }
+
+    /// The moving average, where there is one, takes the place of the weights, and the other way round.
+    fn exchange_average(&mut self) {
+        if let Some(average) = &mut self.average {
+            average.swap(&mut self.params);
+        }
+    }
+
+    /// Checks the model, and saves it if it is the best so far.
+    fn validate(&mut self, log: &mut Log<'_>) -> Result<(), TrainError> {
+        self.exchange_average();
+        let validated = self.lessons.validate(&self.model, &self.params, &self.config);
+        let Validated { loss, figure, bleu } = validated;
+        let goodness = match self.config.train().best_by {
+            BestBy::Metric => validated.metric().unwrap_or(-loss),
+            BestBy::Loss | BestBy::Perplexity => -loss,
+        };
+        let mut better = !goodness.is_nan() && self.state.best.is_none_or(|best| goodness > best.goodness);
+        let mut saved = Ok(());
+        if better && let Some(store) = &self.store {
+            saved = store.save_model(&self.params);
+            // What could not be saved is not the best that there is.
+            better = saved.is_ok();
+        }
+        self.exchange_average();
+        let update = self.state.update;
+        self.state.validated = Some(update);
+        if better {
+            self.state.best = Some(Best { update, goodness, loss });
+        }
+        self.count_validation(better);
+        let seconds = self.state.seconds;
+        log.say(&Event::Validation { update, loss, figure, bleu, best: better, seconds });
+        self.survive(log, saved)?;
+        let written = if better { self.write_card() } else { Ok(()) };
+        self.survive(log, written)
+    }
+
+    fn count_validation(&mut self, better: bool) {
+        let (train, state) = (self.config.train(), &mut self.state);
+        if better {
+            (state.without_improvement, state.plateau) = (0, 0);
+            return;
+        }
+        state.without_improvement += 1;
+        state.plateau += 1;
+        if train.schedule == Schedule::Plateau && state.plateau > train.plateau_patience {
+            state.rate_factor *= train.plateau_factor;
+            state.plateau = 0;
+        }
+    }
+
+    /// A disk that is full now may have room later: what cannot be written is told, and the run goes on.
+    fn survive(&self, log: &mut Log<'_>, saved: Result<(), TrainError>) -> Result<(), TrainError> {
+        match saved {
+            Err(error @ TrainError::Write { .. }) => {
+                log.say(&Event::NotSaved { update: self.state.update, message: error.to_string() });
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Saves a checkpoint.
+    fn save(&mut self, log: &mut Log<'_>) -> Result<(), TrainError> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let began = Instant::now();
+        self.state.optimiser_steps = self.optimiser.steps();
+        let mut tensors = BTreeMap::from([(WEIGHTS.to_owned(), self.params.flat())]);
+        let moments = self.optimiser.moments().iter().enumerate();
+        tensors.extend(moments.map(|(i, moment)| (format!("{MOMENT}{i}"), moment.clone())));
+        let average = self.average.iter().map(|average| (AVERAGE.to_owned(), average.weights().clone()));
+        tensors.extend(average);
+        store.save(&self.state, &tensors)?;
+        log.say(&Event::Checkpoint { update: self.state.update, took: began.elapsed().as_secs_f64() });
+        Ok(())
+    }
+
+    /// Writes the model card as things stand.
+    fn write_card(&self) -> Result<(), TrainError> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let card = Card {
+            about: self.lessons.about(),
+            config: &self.config.to_toml(),
+            parameters: self.params.count(),
+            state: &self.state,
+            device: self.params.device(),
+            command: self.command.as_deref(),
+        };
+        store.write_files(&[(store.folder().card(), card.to_string())])
+    }
+}
+
+/// The names of a checkpoint's tensors.
+pub(crate) const WEIGHTS: &str = "weights";
+const MOMENT: &str = "moment";
+const AVERAGE: &str = "average";
+
+/// The most bytes that a device may use at once: what the config says, or on the processor most of what is free.
+fn memory_limit(device: &Device, gibibytes: Option<f64>) -> usize {
+    match (gibibytes, device) {
+        (Some(gibibytes), _) => (gibibytes * f64::from(1 << 30)) as usize,
+        (None, Device::Cpu(_)) => available_memory()
+            .map_or(0, |free| device.memory().bytes_held() + (free as f64 * SHARE_OF_MEMORY) as usize),
+        // A GPU says itself when there is no room.
+        #[allow(unreachable_patterns, reason = "without the feature cuda there is no other device")]
+        _ => 0,
+    }
+}
+
+fn first_examples(batches: &[Vec<u32>]) -> Vec<u32> {
+    batches.iter().flatten().copied().take(NAMED_EXAMPLES).collect()
 }

@@ -3,7 +3,7 @@
 use super::config::ClassifyConfig;
 use crate::config::Files;
 use crate::event::{About, Figure};
-use crate::lessons::{BatchLoss, Lessons, Validated};
+use crate::lessons::{BatchLoss, Lessons, Validated, checksum_of_ids};
 use crate::trainer::TrainError;
 use couplet_data::{Cut, DataError, LabelledTexts, Labels, Tokenizer};
 use couplet_nn::{Classifier, LabelledBatch, Pass};
@@ -149,8 +149,17 @@ impl Lessons for LabelledCorpus {
         BatchLoss { mean, targets: batch.labels.len(), tokens: batch.texts.tokens.len() }
     }
 
-    fn validate(&self, model: &Classifier, params: &Params, batch_tokens: usize) -> Validated {
-        let Assessed { loss, accuracy, .. } = assess(model, params, &self.valid, batch_tokens);
-        Validated { loss, figure: Figure::Accuracy(accuracy) }
+    fn targets(&self, examples: &[u32]) -> usize {
+        examples.len()
+    }
+
+    fn checksum(&self) -> u32 {
+        let LabelledExamples { texts, labels, .. } = &self.train;
+        checksum_of_ids(texts.iter().map(Vec::as_slice).chain([labels.as_slice()]))
+    }
+
+    fn validate(&self, model: &Classifier, params: &Params, config: &ClassifyConfig) -> Validated {
+        let Assessed { loss, accuracy, .. } = assess(model, params, &self.valid, config.train.batch_tokens);
+        Validated { loss, figure: Figure::Accuracy(accuracy), bleu: None }
     }
 }

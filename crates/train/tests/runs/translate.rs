@@ -5,7 +5,7 @@ use couplet_data::random::Random;
 use couplet_search::{Folder, Loaded, Translator};
 use couplet_tensor::profile::Way;
 use couplet_tensor::{Device, Isa};
-use couplet_train::{Config, Corpus, Event, Reason, TrainError, Trained, Trainer, measure};
+use couplet_train::{Config, Corpus, Event, Reason, RunConfig, TrainError, Trained, Trainer, measure};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn pairs(seed: u64, count: usize) -> Vec<Pair> {
@@ -101,6 +101,150 @@ fn a_run_stops_when_nothing_gets_better() {
     let config = config(&["train.rate=1e-30", "train.patience=2", "train.validate_every=1"]);
     let trained = run(config, None, &mut observer, &AtomicBool::new(false)).unwrap();
     assert_eq!((reason, trained.updates), (Some(Reason::Patience), 3));
+}
+
+/// What a few updates make of the weights, as numbers, and all events.
+fn weights_after(overrides: &[&str]) -> (Vec<f32>, Vec<Event>) {
+    let mut events = Vec::new();
+    let mut observer = |event: &Event| events.push(event.clone());
+    let overrides = [&["train.steps=6", "train.validate_every=3"], overrides].concat();
+    let trained = run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).unwrap();
+    (trained.params.flat().to_vec(), events)
+}
+
+fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+/// A batch with half of the memory that it needs is computed in parts: the same up to rounding, and told once.
+#[test]
+fn a_batch_that_has_no_room_is_split() {
+    // With SGD, whose steps are as small as its gradients' errors.
+    let (whole, _) = weights_after(&["train.optimiser=sgd"]);
+    let (split, events) = weights_after(&["train.optimiser=sgd", "train.memory=0.0012"]);
+    let told: Vec<&Event> = events.iter().filter(|event| matches!(event, Event::Split { .. })).collect();
+    assert!(!told.is_empty() && told.len() < 6, "{events:?}");
+    let difference = largest_difference(&whole, &split);
+    assert!(difference > 0.0 && difference < 1e-5, "{difference}");
+
+    let tiny = config(&["train.memory=0.0001"]);
+    let error = run(tiny, None, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
+    assert!(matches!(error, TrainError::NoRoom { .. }), "{error}");
+}
+
+/// Two batches of one update are one batch with the examples of both.
+#[test]
+fn accumulated_gradients_are_those_of_all_batches() {
+    let config = config(&["train.optimiser=sgd"]);
+    let corpus = || Corpus::new(&config.data, &pairs(1, 800), &pairs(2, 50)).unwrap();
+    let device = Device::cpu_with(1, Isa::detect());
+    let mut one = Trainer::new(config.clone(), corpus(), &device, None).unwrap();
+    let examples: Vec<u32> = (0..40).collect();
+    let updated = one.update(&examples).unwrap();
+    let mut two = Trainer::new(config.clone(), corpus(), &device, None).unwrap();
+    let summed = two.update_from(&[examples[..13].to_vec(), examples[13..].to_vec()]).unwrap();
+    assert!((updated.loss - summed.loss).abs() < 1e-5 && updated.targets == summed.targets);
+    assert!((updated.norm - summed.norm).abs() < 1e-5 * updated.norm);
+}
+
+#[test]
+fn every_optimiser_and_schedule_learns() {
+    let names = ["adam", "adamw", "sgd", "adafactor", "lion"];
+    let schedules = ["constant", "inverse-sqrt", "cosine", "linear", "plateau"];
+    let rates = ["0.01", "0.01", "0.3", "0.05", "0.001"];
+    for ((name, schedule), rate) in names.into_iter().zip(schedules).zip(rates) {
+        let overrides = [
+            format!("train.optimiser={name}"),
+            format!("train.schedule={schedule}"),
+            format!("train.rate={rate}"),
+            "train.warmup=5".to_owned(),
+            "train.steps=60".to_owned(),
+        ];
+        let overrides: Vec<&str> = overrides.iter().map(String::as_str).collect();
+        let mut losses = Vec::new();
+        let mut observer = |event: &Event| {
+            if let Event::Step { loss, .. } = event {
+                losses.push(*loss);
+            }
+        };
+        run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).unwrap();
+        let (first, last) = (losses[0], losses[losses.len() - 1]);
+        assert!(last < 0.9 * first, "{name} with {schedule}: {losses:?}");
+    }
+}
+
+/// A rate this large makes the weights, and then the loss, infinite.
+#[test]
+fn what_is_not_finite_stops_or_is_left_out_and_counted() {
+    let wild = ["train.rate=1e38", "train.optimiser=sgd", "train.clip=1e38"];
+    let error = run(config(&wild), None, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
+    let TrainError::NotFinite { update, .. } = &error else { panic!("{error}") };
+    assert!(*update > 1, "the first loss is fine");
+    let message = error.to_string();
+    assert!(message.contains(&format!("update {update}: the loss is ")), "{message}");
+    assert!(message.contains("; the batch has the examples "), "{message}");
+
+    let wild = [&wild[..], &["train.not_finite=skip", "train.steps=9"]].concat();
+    let (mut left_out, mut at_end) = (0, 0);
+    let mut observer = |event: &Event| match event {
+        Event::Skipped { examples, .. } => {
+            assert!(!examples.is_empty());
+            left_out += 1;
+        }
+        Event::End { skipped, .. } => at_end = *skipped,
+        _ => {}
+    };
+    run(config(&wild), None, &mut observer, &AtomicBool::new(false)).unwrap();
+    assert!(left_out > 0 && left_out == at_end, "{left_out}, {at_end}");
+    let endless = [&wild[..], &["train.steps=1000"]].concat();
+    let error = run(config(&endless), None, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
+    assert!(matches!(error, TrainError::NotFinite { .. }), "in the end it gives up: {error}");
+}
+
+/// By its BLEU, the best model is the one whose BLEU is the highest so far, whatever its loss.
+#[test]
+fn the_best_can_be_chosen_by_the_metric() {
+    let overrides = [
+        "train.best_by=metric",
+        "train.validate_outputs=20",
+        "train.validate_every=10",
+        "train.steps=80",
+        "search.beam=1",
+    ];
+    let mut highest = f64::NEG_INFINITY;
+    let mut validations = 0;
+    let mut observer = |event: &Event| {
+        if let Event::Validation { bleu, best, .. } = event {
+            let bleu = bleu.expect("the lines are translated");
+            assert_eq!(*best, bleu > highest);
+            (highest, validations) = (highest.max(bleu), validations + 1);
+        }
+    };
+    run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).unwrap();
+    assert_eq!(validations, 8);
+    let refused = Config::parse(&config(&[]).to_toml(), "c.toml", &["train.best_by=metric".to_owned()]);
+    let message = "c.toml: train.best_by = \"metric\" with train.validate_outputs = 0";
+    assert_eq!(refused.unwrap_err().to_string(), message);
+}
+
+/// A plateau halves the rate after every second validation that is no better than the best: with a rate that changes nothing, all are.
+#[test]
+fn a_plateau_lowers_the_rate() {
+    let mut rates = Vec::new();
+    let mut observer = |event: &Event| {
+        if let Event::Step { rate, .. } = event {
+            rates.push(*rate);
+        }
+    };
+    let overrides = [
+        "train.rate=1e-30",
+        "train.schedule=plateau",
+        "train.validate_every=10",
+        "train.patience=0",
+        "train.steps=60",
+    ];
+    run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).unwrap();
+    assert_eq!(rates, [1e-30, 1e-30, 1e-30, 5e-31, 5e-31, 2.5e-31]);
 }
 
 #[test]

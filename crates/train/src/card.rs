@@ -1,0 +1,52 @@
+//! The model card: what a folder holds, what it was made of, and how well it does.
+
+use crate::checkpoint::State;
+use crate::event::About;
+use couplet_tensor::Device;
+use std::fmt;
+
+/// What the card says.
+pub(crate) struct Card<'a> {
+    pub(crate) about: About,
+    /// The resolved config.
+    pub(crate) config: &'a str,
+    pub(crate) parameters: usize,
+    pub(crate) state: &'a State,
+    pub(crate) device: &'a Device,
+    pub(crate) command: Option<&'a str>,
+}
+
+impl fmt::Display for Card<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Card { config, parameters, state, device, .. } = self;
+        writeln!(f, "# Model card\n")?;
+        writeln!(f, "A model of couplet {}, trained on {device}.\n", env!("CARGO_PKG_VERSION"))?;
+        if let Some(command) = self.command {
+            writeln!(f, "```sh\n{command}\n```\n")?;
+        }
+        writeln!(f, "| | |\n|---|---|")?;
+        match self.about {
+            About::Pairs { pairs, left_out, vocabularies: [source, target] } => {
+                writeln!(f, "| training pairs | {pairs}, {left_out} too long ones left out |")?;
+                writeln!(f, "| vocabularies | {source} and {target} tokens |")?;
+            }
+            About::Texts { texts, cut, vocabulary, labels } => {
+                writeln!(f, "| training texts | {texts}, {cut} of them cut |")?;
+                writeln!(f, "| vocabulary | {vocabulary} tokens |\n| labels | {labels} |")?;
+            }
+        }
+        writeln!(f, "| checksum of the training data | {:08x} |", state.data)?;
+        writeln!(f, "| parameters | {parameters} |")?;
+        writeln!(f, "| updates | {}, in {:.0} s |", state.update, state.seconds)?;
+        if state.skipped > 0 {
+            writeln!(f, "| updates left out | {}: loss or gradients were not finite |", state.skipped)?;
+        }
+        match state.best {
+            Some(best) => {
+                writeln!(f, "| validation loss | {:.4}, after update {} |", best.loss, best.update)?;
+            }
+            None => writeln!(f, "| validation loss | not validated yet |")?,
+        }
+        writeln!(f, "\nThe whole config:\n\n```toml\n{}\n```", config.trim_end())
+    }
+}

@@ -1,0 +1,212 @@
+//! A checkpoint: all that a run needs to go on as if it had not stopped, in one file.
+//!
+//! It is a safetensors file of flat tensors (the weights, what the optimiser remembers, the moving average) with the rest of the state
+//! as TOML in its metadata, and a checksum over all of it: what a disk has damaged is recognised. Random numbers need no state of
+//! their own: they follow from the seed, the epoch and the update.
+
+use couplet_data::{Position, write_whole};
+use couplet_tensor::Tensor;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::Path;
+use thiserror::Error;
+
+/// The keys of the metadata.
+const STATE: &str = "state";
+const CHECKSUM: &str = "crc32c";
+
+/// Where a run stands, besides its weights and what the optimiser remembers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct State {
+    /// The version of the program that wrote it.
+    pub(crate) version: String,
+    /// A checksum of the training data: batches are numbers of its examples.
+    pub(crate) data: u32,
+    /// How many updates have been made.
+    pub(crate) update: u64,
+    /// The next batch.
+    pub(crate) position: Position,
+    /// The seconds of training so far.
+    pub(crate) seconds: f64,
+    /// How many steps the optimiser has made: fewer than updates where some were left out.
+    pub(crate) optimiser_steps: u64,
+    /// Updates that were left out because something was not finite; all, and those since the last good one.
+    pub(crate) skipped: u64,
+    pub(crate) skipped_in_a_row: u64,
+    /// The best validation so far: how good it was, and its loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) best: Option<Best>,
+    /// The update of the last validation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) validated: Option<u64>,
+    /// Validations since the best one.
+    pub(crate) without_improvement: u32,
+    /// What the plateau has made of the rate, and its validations without a better one.
+    pub(crate) rate_factor: f32,
+    pub(crate) plateau: u32,
+    /// Larger batches are computed in parts, since one of so many tokens had no room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) most_tokens: Option<usize>,
+}
+
+/// A validation that was better than all before.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Best {
+    pub(crate) update: u64,
+    /// The larger the better.
+    pub(crate) goodness: f64,
+    pub(crate) loss: f64,
+}
+
+impl State {
+    /// Before the first update.
+    pub(crate) fn new(data: u32) -> State {
+        State {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            data,
+            update: 0,
+            position: Position::default(),
+            seconds: 0.0,
+            optimiser_steps: 0,
+            skipped: 0,
+            skipped_in_a_row: 0,
+            validated: None,
+            without_improvement: 0,
+            rate_factor: 1.0,
+            plateau: 0,
+            most_tokens: None,
+            best: None,
+        }
+    }
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    pub(crate) state: State,
+    pub(crate) tensors: BTreeMap<String, Vec<f32>>,
+}
+
+/// Why a file is no checkpoint.
+#[derive(Debug, Error)]
+pub(crate) enum CheckpointError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("damaged: {0}")]
+    Damaged(String),
+}
+
+fn damaged(error: impl ToString) -> CheckpointError {
+    CheckpointError::Damaged(error.to_string())
+}
+
+/// The checksum of a state and its tensors, by name.
+fn checksum<'a>(state: &str, tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
+    let sum = tensors.fold(crc32c::crc32c(state.as_bytes()), |sum, (name, bytes)| {
+        crc32c::crc32c_append(crc32c::crc32c_append(sum, name.as_bytes()), bytes)
+    });
+    format!("{sum:08x}")
+}
+
+/// Writes a checkpoint as a whole or not at all.
+pub(crate) fn write(path: &Path, state: &State, tensors: &BTreeMap<String, Tensor>) -> io::Result<()> {
+    let state = toml::to_string(state).map_err(io::Error::other)?;
+    let bytes_of =
+        |tensor: &Tensor| -> Vec<u8> { tensor.to_vec().into_iter().flat_map(f32::to_le_bytes).collect() };
+    let bytes: BTreeMap<&str, Vec<u8>> =
+        tensors.iter().map(|(name, tensor)| (name.as_str(), bytes_of(tensor))).collect();
+    let sum = checksum(&state, bytes.iter().map(|(name, bytes)| (*name, bytes.as_slice())));
+    let metadata = HashMap::from([(STATE.to_owned(), state), (CHECKSUM.to_owned(), sum)]);
+    let views: Vec<(&str, TensorView)> = bytes
+        .iter()
+        .map(|(name, bytes)| {
+            let view = TensorView::new(Dtype::F32, vec![bytes.len() / 4], bytes);
+            view.map(|view| (*name, view)).map_err(io::Error::other)
+        })
+        .collect::<io::Result<_>>()?;
+    write_whole(path, &safetensors::serialize(views, Some(metadata)).map_err(io::Error::other)?)
+}
+
+/// Reads a checkpoint that is whole.
+pub(crate) fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
+    let bytes = std::fs::read(path)?;
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(damaged)?;
+    let file = SafeTensors::deserialize(&bytes).map_err(damaged)?;
+    let metadata = header.metadata().as_ref();
+    let entry = |key: &str| {
+        metadata.and_then(|metadata| metadata.get(key)).ok_or_else(|| damaged(format!("no {key} in it")))
+    };
+    let (state, sum) = (entry(STATE)?, entry(CHECKSUM)?);
+    let views: BTreeMap<String, TensorView> = file.tensors().into_iter().collect();
+    if checksum(state, views.iter().map(|(name, view)| (name.as_str(), view.data()))) != *sum {
+        return Err(damaged("its checksum is wrong"));
+    }
+    let state = toml::from_str(state).map_err(|error| damaged(error.message()))?;
+    let number = |four: &[u8]| f32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+    let numbers = |view: &TensorView| view.data().chunks_exact(4).map(number).collect();
+    Ok(Checkpoint {
+        state,
+        tensors: views.iter().map(|(name, view)| (name.clone(), numbers(view))).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use couplet_tensor::Device;
+
+    fn example() -> (State, BTreeMap<String, Tensor>) {
+        let best = Best { update: 4, goodness: -0.1, loss: 0.1 };
+        let state = State { update: 7, seconds: 0.1 + 0.2, best: Some(best), ..State::new(9) };
+        let tensor = |numbers: &[f32]| Tensor::new(&Device::cpu(), 1, numbers.len(), numbers);
+        let tensors = [("weights", tensor(&[1.0, -0.0, f32::MIN_POSITIVE])), ("moment0", tensor(&[2.5]))];
+        (state, tensors.map(|(name, tensor)| (name.to_owned(), tensor)).into())
+    }
+
+    #[test]
+    fn all_of_it_comes_back_bit_for_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint");
+        let (state, tensors) = example();
+        write(&path, &state, &tensors).unwrap();
+        let found = read(&path).unwrap();
+        assert_eq!(found.state, state);
+        let bits = |numbers: &[f32]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        for (name, tensor) in &tensors {
+            assert_eq!(bits(&found.tensors[name]), bits(&tensor.to_vec()), "{name}");
+        }
+    }
+
+    /// Every bit of the file is flipped, one at a time, and the file is cut at every length: none of them is read as a checkpoint
+    /// that says something else.
+    #[test]
+    fn damage_is_recognised_wherever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint");
+        let (state, tensors) = example();
+        write(&path, &state, &tensors).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let right = read(&path).unwrap();
+        let spoilt = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            match read(&path) {
+                // Blanks that fill the header up may differ.
+                Ok(found) => assert_eq!((found.state, found.tensors), (state.clone(), right.tensors.clone())),
+                Err(error) => assert!(matches!(error, CheckpointError::Damaged(_)), "{error}"),
+            }
+        };
+        for bit in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            spoilt(&bytes);
+        }
+        (0..whole.len()).for_each(|length| {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            assert!(read(&path).is_err(), "{length} bytes");
+        });
+    }
+}

@@ -1,0 +1,284 @@
+//! The table `[train]`: how long, how fast, and what is kept.
+
+use crate::config::ConfigFileError;
+use couplet_tensor::optimiser::Rule;
+use serde::{Deserialize, Serialize};
+
+/// The table `[train]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// How often to go through the training data.
+    pub epochs: u64,
+    /// The most updates, whatever the epochs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// The most minutes, whatever the epochs; those before a stop count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<f64>,
+    /// Tokens of both sides in a batch.
+    pub batch_tokens: usize,
+    /// Batches whose gradients make one update.
+    pub accumulate: usize,
+    /// The most memory in GiB; a batch that needs more is computed in parts. Without it, what the system has free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<f64>,
+    /// What makes new weights of gradients.
+    pub optimiser: OptimiserKind,
+    /// The learning rate.
+    pub rate: f32,
+    /// How much Adam and Lion remember of earlier gradients, and of their squares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub betas: Option<[f32; 2]>,
+    /// How much SGD remembers of earlier gradients.
+    pub momentum: f32,
+    /// What `rate · weight_decay` of each weight is lost in an update. AdamW's own is 0.01, that of the others 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_decay: Option<f32>,
+    /// How the rate goes on.
+    pub schedule: Schedule,
+    /// Updates in which the rate rises from zero.
+    pub warmup: u64,
+    /// With the schedule `plateau`: validations without a better one before the rate goes down.
+    pub plateau_patience: u32,
+    /// With the schedule `plateau`: what the rate is multiplied with then.
+    pub plateau_factor: f32,
+    /// The largest norm of all gradients together.
+    pub clip: f32,
+    /// The share of a target that is spread over all that it could be: tokens or labels. Where nothing is said, each task has
+    /// its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_smoothing: Option<f32>,
+    /// What a moving average of the weights keeps of itself in an update, 0.999 for example; it is then what is validated and
+    /// saved as the model. 0 for none.
+    pub average: f32,
+    /// What to do about a loss or a gradient that is no finite number.
+    pub not_finite: NotFinite,
+    /// Updates between validations.
+    pub validate_every: u64,
+    /// Lines of the validation set that are translated for the metric; 0 for none.
+    pub validate_outputs: usize,
+    /// What makes a model the best.
+    pub best_by: BestBy,
+    /// Stop after so many validations without a better one; 0 for never.
+    pub patience: u32,
+    /// Updates between checkpoints; without it, those between validations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint_every: Option<u64>,
+    /// How many checkpoints are kept, the last ones.
+    pub keep: usize,
+    /// Whether to write event files for TensorBoard.
+    pub tensorboard: bool,
+    /// What all random numbers follow from.
+    pub seed: u64,
+}
+
+/// What makes new weights of gradients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimiserKind {
+    /// Adam.
+    #[default]
+    Adam,
+    /// Adam with a decay of the weights.
+    Adamw,
+    /// Stochastic gradient descent with momentum.
+    Sgd,
+    /// Adafactor.
+    Adafactor,
+    /// Lion.
+    Lion,
+}
+
+/// How the learning rate goes on after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// It stays.
+    #[default]
+    Constant,
+    /// `rate · √(warm-up / update)`
+    InverseSqrt,
+    /// Down to zero at the last planned update, along half a cosine.
+    Cosine,
+    /// Down to zero at the last planned update, along a line.
+    Linear,
+    /// It goes down by a factor whenever validation does not get better.
+    Plateau,
+}
+
+/// What makes a model the best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BestBy {
+    /// The lowest loss on the validation set.
+    #[default]
+    Loss,
+    /// The lowest perplexity, which is the lowest loss.
+    Perplexity,
+    /// The highest figure of the task: BLEU of a translation, accuracy of a classifier.
+    Metric,
+}
+
+/// What to do about a loss or a gradient that is no finite number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotFinite {
+    /// Stop, and say where.
+    #[default]
+    Stop,
+    /// Leave the update out, and count it.
+    Skip,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        TrainConfig {
+            epochs: 10,
+            steps: None,
+            minutes: None,
+            batch_tokens: 4096,
+            accumulate: 1,
+            memory: None,
+            optimiser: OptimiserKind::default(),
+            rate: 1e-3,
+            betas: None,
+            momentum: 0.9,
+            weight_decay: None,
+            schedule: Schedule::default(),
+            warmup: 0,
+            plateau_patience: 1,
+            plateau_factor: 0.5,
+            clip: 1.0,
+            label_smoothing: None,
+            average: 0.0,
+            not_finite: NotFinite::default(),
+            validate_every: 200,
+            validate_outputs: 0,
+            best_by: BestBy::default(),
+            patience: 5,
+            checkpoint_every: None,
+            keep: 2,
+            tensorboard: false,
+            seed: 1,
+        }
+    }
+}
+
+impl TrainConfig {
+    /// The rate of an update, the first being 1, of so many that are planned.
+    pub fn rate_at(&self, update: u64, planned: u64) -> f32 {
+        if update < self.warmup {
+            return self.rate * update as f32 / self.warmup as f32;
+        }
+        // The share of the way down that lies behind the updates before this one.
+        let behind = || {
+            let length = planned.saturating_sub(self.warmup).max(1);
+            ((update - 1).saturating_sub(self.warmup) as f32 / length as f32).min(1.0)
+        };
+        match self.schedule {
+            Schedule::Constant | Schedule::Plateau => self.rate,
+            Schedule::InverseSqrt => self.rate * (self.warmup.max(1) as f32 / update as f32).sqrt(),
+            Schedule::Cosine => self.rate * 0.5 * (1.0 + (std::f32::consts::PI * behind()).cos()),
+            Schedule::Linear => self.rate * (1.0 - behind()),
+        }
+    }
+
+    /// Updates between checkpoints.
+    pub fn checkpoint_every(&self) -> u64 {
+        self.checkpoint_every.unwrap_or(self.validate_every)
+    }
+
+    /// The optimiser's rule.
+    pub fn rule(&self) -> Rule {
+        let decay = |usual: f32| self.weight_decay.unwrap_or(usual);
+        let betas = |usual: [f32; 2]| self.betas.unwrap_or(usual);
+        let adam = |decay| Rule::Adam { betas: betas([0.9, 0.999]), epsilon: 1e-8, decay };
+        match self.optimiser {
+            OptimiserKind::Adam => adam(decay(0.0)),
+            OptimiserKind::Adamw => adam(decay(0.01)),
+            OptimiserKind::Sgd => Rule::Sgd { momentum: self.momentum },
+            OptimiserKind::Adafactor => Rule::Adafactor { decay: decay(0.0) },
+            OptimiserKind::Lion => Rule::Lion { betas: betas([0.9, 0.99]), decay: decay(0.0) },
+        }
+    }
+
+    pub(crate) fn check(&self, name: &str) -> Result<(), ConfigFileError> {
+        let above_zero = |x: f32| x > 0.0 && x.is_finite();
+        let share = |x: f32| (0.0..1.0).contains(&x);
+        let betas = self.betas.unwrap_or_default();
+        let smoothing = self.label_smoothing.unwrap_or_default();
+        let decay = self.weight_decay.unwrap_or_default();
+        let fraction = "a share from 0 to below 1";
+        let rules: [(bool, &str, String, &str); 12] = [
+            (above_zero(self.rate), "rate", self.rate.to_string(), "a number above 0"),
+            (self.clip > 0.0, "clip", self.clip.to_string(), "a number above 0"),
+            (share(smoothing), "label_smoothing", smoothing.to_string(), fraction),
+            (betas.into_iter().all(share), "betas", format!("{betas:?}"), "two shares from 0 to below 1"),
+            (share(self.momentum), "momentum", self.momentum.to_string(), fraction),
+            (decay >= 0.0 && decay.is_finite(), "weight_decay", decay.to_string(), "0 or above"),
+            (share(self.average), "average", self.average.to_string(), fraction),
+            (
+                above_zero(self.plateau_factor) && self.plateau_factor < 1.0,
+                "plateau_factor",
+                self.plateau_factor.to_string(),
+                "a number between 0 and 1",
+            ),
+            (self.accumulate > 0, "accumulate", self.accumulate.to_string(), "at least 1"),
+            (self.validate_every > 0, "validate_every", self.validate_every.to_string(), "at least 1"),
+            (
+                self.checkpoint_every() > 0,
+                "checkpoint_every",
+                self.checkpoint_every().to_string(),
+                "at least 1",
+            ),
+            (self.keep > 0, "keep", self.keep.to_string(), "at least 1"),
+        ];
+        match rules.into_iter().find(|(kept, ..)| !kept) {
+            Some((_, key, value, hint)) => {
+                Err(ConfigFileError::refused(name, format!("train.{key} = {value}"), hint))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(schedule: Schedule, updates: [u64; 6]) -> [f32; 6] {
+        let config = TrainConfig { rate: 1.0, warmup: 4, schedule, ..TrainConfig::default() };
+        updates.map(|update| config.rate_at(update, 12))
+    }
+
+    /// With a warm-up of 4 and a rate of 1: 1/4, 1/2, 3/4, 1, then √(4/5), and √(4/16) = 1/2.
+    #[test]
+    fn rates_by_hand() {
+        let rates = rates(Schedule::InverseSqrt, [1, 2, 3, 4, 5, 16]);
+        assert_eq!(rates, [0.25, 0.5, 0.75, 1.0, 0.8f32.sqrt(), 0.5]);
+    }
+
+    /// Twelve updates are planned, eight of them after the warm-up: the 5th has the whole rate, the 7th has two eighths of the way
+    /// behind it, the 9th half of it, and the 12th seven eighths. Half a cosine is ½(1 + cos 45°) = 0.853553 after a quarter.
+    #[test]
+    fn rates_that_go_down_by_hand() {
+        assert_eq!(rates(Schedule::Linear, [2, 5, 7, 9, 12, 40]), [0.5, 1.0, 0.75, 0.5, 0.125, 0.0]);
+        let [warm, first, quarter, half, _, after] = rates(Schedule::Cosine, [2, 5, 7, 9, 12, 40]);
+        assert_eq!([warm, first], [0.5, 1.0]);
+        assert!((quarter - 0.853_553).abs() < 1e-6 && (half - 0.5).abs() < 1e-6 && after.abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let said = |config: TrainConfig| config.check("c.toml").unwrap_err().to_string();
+        let usual = TrainConfig::default;
+        assert_eq!(said(TrainConfig { rate: -1.0, ..usual() }), "c.toml: train.rate = -1");
+        assert_eq!(said(TrainConfig { accumulate: 0, ..usual() }), "c.toml: train.accumulate = 0");
+        assert_eq!(
+            said(TrainConfig { betas: Some([0.9, 1.0]), ..usual() }),
+            "c.toml: train.betas = [0.9, 1.0]"
+        );
+        assert!(usual().check("c.toml").is_ok());
+    }
+}
