@@ -5,6 +5,9 @@
 //! needs no other and follows the page into dark mode. [`Heatmap::to_terminal`] draws it with characters, in lines that
 //! are no longer than the terminal is wide.
 //!
+//! [`Curves`] show how numbers change: a panel for each kind of number, all over the same axis. [`to_png`] makes pixels of any of the
+//! SVG files.
+//!
 //! Labels may be of any script and hold anything: they are measured as they are displayed (a Chinese character is two
 //! columns wide), cut where they are long, and what a terminal or an XML file cannot hold is replaced. The same input
 //! gives the same bytes.
@@ -43,9 +46,14 @@
 //! # Mistakes
 //!
 //! Weights that do not fit the labels are a bug of the caller: drawing panics and names both shapes. Nothing else can go
-//! wrong, so nothing returns an error.
+//! wrong, so nothing returns an error but [`to_png`].
 
+mod curves;
 mod heatmap;
 mod label;
+mod png;
+mod svg;
 
+pub use curves::{Curves, Panel, Series};
 pub use heatmap::{Colour, Heatmap};
+pub use png::{PngError, to_png};

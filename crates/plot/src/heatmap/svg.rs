@@ -1,9 +1,8 @@
 //! A heatmap as SVG.
 
-use std::fmt::Write;
-
 use super::Heatmap;
 use crate::label::Label;
+use crate::svg::{FONTS, escape, line, write};
 
 /// Labels are cut at so many columns of a terminal, which is about ten ems.
 const LABEL: usize = 20;
@@ -19,11 +18,6 @@ const SLANT: f32 = std::f32::consts::FRAC_1_SQRT_2;
 
 /// Weights below this leave their cell empty.
 const FAINT: f32 = 0.005;
-
-/// Fonts that the systems of readers have, with those for Chinese, Japanese and Korean behind the Latin ones.
-const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, \
-     'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', 'Noto Sans SC', 'Source Han Sans SC', \
-     'WenQuanYi Micro Hei', 'Hiragino Sans', 'Apple SD Gothic Neo', sans-serif";
 
 /// Attributes hold the light colours, which every program understands; style sheets are for those that know dark mode.
 const DARK: &str = "<style>@media (prefers-color-scheme: dark) { \
@@ -247,27 +241,4 @@ fn rules(svg: &mut String, scale: &Scale, layout: &Layout) {
         write(&mut path, format_args!("M{left} {}H{right}", top + row as f32 * scale.cell));
     }
     line(svg, format_args!("<path class=\"rule\" d=\"{path}\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>"));
-}
-
-fn line(svg: &mut String, what: std::fmt::Arguments<'_>) {
-    write(svg, what);
-    svg.push('\n');
-}
-
-fn write(svg: &mut String, what: std::fmt::Arguments<'_>) {
-    svg.write_fmt(what).expect("a string takes whatever is written to it");
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
