@@ -4,7 +4,7 @@ use couplet_data::DataError;
 use couplet_nn::ConfigError;
 use couplet_search::FolderError;
 use couplet_tensor::DeviceError;
-use couplet_train::{ConfigFileError, TrainError};
+use couplet_train::{AverageError, ConfigFileError, TrainError};
 use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
@@ -82,6 +82,12 @@ impl From<ConfigFileError> for Failure {
 
 impl From<TrainError> for Failure {
     fn from(error: TrainError) -> Self {
+        Failure::new(&error, error.hint())
+    }
+}
+
+impl From<AverageError> for Failure {
+    fn from(error: AverageError) -> Self {
         Failure::new(&error, error.hint())
     }
 }

@@ -10,7 +10,7 @@ mod progress;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    attend, bench, classify, demo, evaluate, inspect, metrics, new, predict, selftest, train, translate,
+    attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, selftest, train, translate,
 };
 use failure::Outcome;
 use std::process::ExitCode;
@@ -34,6 +34,8 @@ enum Command {
     Evaluate(evaluate::Arguments),
     Metrics(metrics::Arguments),
     Attend(attend::Arguments),
+    Average(average::Arguments),
+    Plot(plot::Arguments),
     Inspect(inspect::Arguments),
     Bench(bench::Arguments),
     Selftest(selftest::Arguments),
@@ -59,6 +61,8 @@ fn run(command: &Command) -> Outcome {
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Metrics(arguments) => metrics::run(arguments),
         Command::Attend(arguments) => attend::run(arguments),
+        Command::Average(arguments) => average::run(arguments),
+        Command::Plot(arguments) => plot::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),

@@ -18,7 +18,10 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new() -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}  {eta} left");
+            let style = match wants_colour() {
+                true => ProgressStyle::with_template("{bar:30.cyan} {pos}/{len}  {msg}  {eta} left"),
+                false => ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}  {eta} left"),
+            };
             ProgressBar::new(0).with_style(style.expect("a template of known words"))
         });
         Progress { bar, planned: 0, last_line: None }
@@ -26,10 +29,18 @@ impl Progress {
 
     pub(crate) fn show(&mut self, event: &Event) {
         match event {
-            Event::Start { about, parameters, updates } => {
+            Event::Start { about, parameters, updates, .. } => {
                 self.planned = *updates;
                 self.bar.iter().for_each(|bar| bar.set_length(*updates));
                 self.line(&format!("{}; {parameters} parameters", described(*about)));
+            }
+            Event::Resume { update, seconds, passed_over } => {
+                self.bar.iter().for_each(|bar| {
+                    bar.set_position(*update);
+                    bar.reset_eta();
+                });
+                passed_over.iter().for_each(|why| self.line(&format!("passed over {why}")));
+                self.line(&format!("going on after update {update} and {seconds:.0} s"));
             }
             Event::Step { update, loss, tokens_per_second, rate, .. } => {
                 let text = format!("loss {loss:.3}  {tokens_per_second:.0} tokens/s  rate {rate:.1e}");
@@ -45,24 +56,37 @@ impl Progress {
                     None => {}
                 }
             }
-            Event::Validation { update, loss, figure, best, .. } => {
+            Event::Validation { update, loss, figure, bleu, best, .. } => {
                 let best = if *best { "  best so far" } else { "" };
                 let figure = match figure {
                     Figure::Perplexity(perplexity) => format!("perplexity {perplexity:.2}"),
                     Figure::Accuracy(percent) => format!("accuracy {percent:.2} %"),
                 };
-                self.line(&format!("update {update}: validation loss {loss:.4}, {figure}{best}"));
+                let bleu = bleu.map_or_else(String::new, |bleu| format!(", BLEU {bleu:.2}"));
+                self.line(&format!("update {update}: validation loss {loss:.4}, {figure}{bleu}{best}"));
             }
-            Event::End { reason, update, best_loss, seconds } => {
+            Event::Checkpoint { .. } => {}
+            Event::NotSaved { message, .. } => self.line(&format!("not saved: {message}")),
+            Event::Skipped { update, loss, norm, .. } => {
+                self.line(&format!("update {update} left out: its loss is {loss}, its gradients' norm {norm}"));
+            }
+            Event::Split { update, most_tokens } => self.line(&format!(
+                "update {update}: a batch had no room in memory; more than {most_tokens} tokens are computed in parts"
+            )),
+            Event::End { reason, update, best_loss, skipped, seconds } => {
                 self.bar.iter().for_each(ProgressBar::finish_and_clear);
                 let why = match reason {
                     Reason::Done => "done",
-                    Reason::Patience => "no better validation loss: stopped early",
+                    Reason::Patience => "validation no longer gets better: stopped early",
                     Reason::Time => "time is up",
                     Reason::Stopped => "stopped, the model is saved",
                 };
+                let left_out = match skipped {
+                    0 => String::new(),
+                    n => format!("; {n} updates left out"),
+                };
                 eprintln!(
-                    "{why} after {update} updates and {seconds:.0} s; best validation loss {best_loss:.4}"
+                    "{why} after {update} updates and {seconds:.0} s; best validation loss {best_loss:.4}{left_out}"
                 );
             }
         }
@@ -74,6 +98,11 @@ impl Progress {
             None => eprintln!("{text}"),
         }
     }
+}
+
+/// Colour on a terminal, unless the user does not want any.
+pub(crate) fn wants_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// What a run learns from.

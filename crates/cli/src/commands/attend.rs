@@ -1,5 +1,6 @@
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
+use crate::progress::wants_colour;
 use couplet_data::write_whole;
 use couplet_plot::{Colour, Heatmap};
 use couplet_search::{Folder, Loaded, Translation, Translator};
@@ -94,6 +95,5 @@ pub(crate) fn heatmap(translation: Translation) -> Heatmap {
 
 /// Colour on a terminal, unless the user does not want any.
 pub(crate) fn colour() -> Colour {
-    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted && std::io::stdout().is_terminal() { Colour::Ansi256 } else { Colour::None }
+    if wants_colour() && std::io::stdout().is_terminal() { Colour::Ansi256 } else { Colour::None }
 }

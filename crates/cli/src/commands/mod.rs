@@ -1,6 +1,7 @@
 //! The verbs, one a file.
 
 pub(crate) mod attend;
+pub(crate) mod average;
 pub(crate) mod bench;
 pub(crate) mod classify;
 pub(crate) mod demo;
@@ -9,6 +10,7 @@ pub(crate) mod inspect;
 mod lines;
 pub(crate) mod metrics;
 pub(crate) mod new;
+pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod selftest;
 pub(crate) mod train;

@@ -8,9 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Train a model from a config file.
+///
+/// Ctrl-C and SIGTERM save a checkpoint and end. Whatever ended a run, the same command with --resume goes on from its last checkpoint,
+/// to the same weights as if it had never stopped.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: couplet train my-model/config.toml --out my-model/run-1 --set train.epochs=5
+Example: couplet train my-model/config.toml --out my-model/run-1 --set train.epochs=5 --resume
 Example: couplet train my-model/config.toml --device cuda:1 --precision tf32")]
 pub(crate) struct Arguments {
     /// The config file. The files it names are relative to its folder.
@@ -21,6 +25,9 @@ pub(crate) struct Arguments {
     /// Override a key of the config, as key=value; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Go on with the run in the folder, from its last checkpoint; begin it where there is none.
+    #[arg(long)]
+    resume: bool,
     #[command(flatten)]
     device: DeviceArguments,
 }
@@ -37,14 +44,30 @@ fn train<L: Lessons>(arguments: &Arguments, config: L::Config) -> Outcome {
     // Before the data is read, which may take long.
     let device = arguments.device.open_and_name()?;
     let lessons = L::read(&config)?;
-    let trainer = Trainer::new(config, lessons, &device, Some(Folder::new(&out)))?;
+    let folder = Folder::new(&out);
+    let trainer = if arguments.resume {
+        Trainer::resume(config, lessons, &device, folder)?
+    } else {
+        Trainer::new(config, lessons, &device, Some(folder))?
+    };
     let mut progress = Progress::new();
-    trainer.run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;
+    trainer.with_command(called()).run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;
     eprintln!("the model is in {}", out.display());
     Ok(())
 }
 
-/// A flag that Ctrl-C sets: the run then saves and ends. A second Ctrl-C ends at once.
+/// The command as it was called, for a shell.
+fn called() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+".contains(c);
+    let quoted = |word: String| match word.chars().all(plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words = std::env::args().skip(1).map(quoted);
+    std::iter::once("couplet".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A flag that Ctrl-C and SIGTERM set: the run then saves and ends. A second one ends at once.
 pub(crate) fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&stop);

@@ -3,7 +3,7 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 14] = [
     "demo",
     "new",
     "train",
@@ -13,6 +13,8 @@ const VERBS: [&str; 12] = [
     "evaluate",
     "metrics",
     "attend",
+    "average",
+    "plot",
     "inspect",
     "bench",
     "selftest",

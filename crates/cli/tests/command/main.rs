@@ -10,4 +10,6 @@ mod metrics;
 mod notes;
 mod path;
 mod readme;
+mod resume;
 mod support;
+mod watching;

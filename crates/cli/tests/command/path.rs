@@ -16,7 +16,8 @@ fn a_new_project_can_be_trained_and_used() {
         "model.safetensors",
         "tokenizer.source.json",
         "train.jsonl",
-        "checkpoints/last.safetensors",
+        "README.md",
+        "checkpoints/step-4.safetensors",
     ] {
         assert!(at.join("model").join(file).exists(), "{file}");
     }

@@ -1,0 +1,98 @@
+use crate::failure::{Failure, Outcome};
+use couplet_data::write_whole;
+use couplet_plot::{Curves, Panel, Series, to_png};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Pixels of a PNG file to a unit of the SVG file.
+const SCALE: f32 = 2.0;
+
+/// Draw the curves of a training: loss, scores and learning rate.
+#[derive(clap::Args)]
+#[command(after_help = "Example: couplet plot my-model/config.model/train.jsonl --out curves.png")]
+pub(crate) struct Arguments {
+    /// The train.jsonl of a model folder.
+    log: PathBuf,
+    /// The picture, SVG or PNG [default: the log's name with .svg]
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// The panels: their names, and the curves of each: the event, its key, and what the curve is called.
+const PANELS: [(&str, &[[&str; 3]]); 5] = [
+    ("loss", &[["step", "loss", "training"], ["validation", "loss", "validation"]]),
+    ("perplexity", &[["validation", "perplexity", "validation"]]),
+    ("accuracy, %", &[["validation", "accuracy", "validation"]]),
+    ("BLEU", &[["validation", "bleu", "validation"]]),
+    ("learning rate", &[["step", "rate", "training"]]),
+];
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let log = &arguments.log;
+    let out = arguments.out.clone().unwrap_or_else(|| log.with_extension("svg"));
+    let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if !["svg", "png"].contains(&ending) {
+        return Err(Failure::usage(
+            format!("--out {}: neither an SVG nor a PNG file", out.display()),
+            Some("give it a name that ends in .svg or .png".to_owned()),
+        ));
+    }
+    let text = std::fs::read_to_string(log).map_err(|error| Failure::io(log, &error))?;
+    let events = events(arguments, &text)?;
+    let curves =
+        Curves { title: log.display().to_string(), axis: "updates".to_owned(), panels: panels(&events) };
+    if curves.panels.is_empty() {
+        return Err(Failure::new(
+            format!("{}: no event has a number to draw", log.display()),
+            Some("give it the train.jsonl of a run that has made 10 updates".to_owned()),
+        ));
+    }
+    let svg = curves.to_svg();
+    let bytes = match ending {
+        "png" => to_png(&svg, SCALE).map_err(|error| Failure::new(error, None))?,
+        _ => svg.into_bytes(),
+    };
+    write_whole(&out, &bytes).map_err(|error| Failure::io(&out, &error))?;
+    println!("the curves are in {}", out.display());
+    Ok(())
+}
+
+/// The events of a log as they count: where a run went on from a checkpoint, what had come after that was made again.
+fn events(arguments: &Arguments, text: &str) -> Result<Vec<Value>, Failure> {
+    let mut events: Vec<Value> = Vec::new();
+    // Behind the last line break is nothing, or half a line of a run that goes on or was killed.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    for (number, line) in whole.lines().enumerate() {
+        let event: Value = serde_json::from_str(line).map_err(|error| {
+            let place = format!("{}:{}", arguments.log.display(), number + 1);
+            Failure::new(
+                format!("{place}: not an event: {error}"),
+                Some("give it the train.jsonl of a model folder".to_owned()),
+            )
+        })?;
+        if event["event"] == "resume" {
+            let last = event["update"].as_u64().unwrap_or_default();
+            events.retain(|event| event["update"].as_u64().is_none_or(|update| update <= last));
+        }
+        events.push(event);
+    }
+    Ok(events)
+}
+
+/// Those panels for which there are numbers.
+fn panels(events: &[Value]) -> Vec<Panel> {
+    let curve = |&[kind, key, name]: &[&str; 3]| {
+        let of_kind = events.iter().filter(|event| event["event"] == kind);
+        let points = of_kind.filter_map(|event| {
+            let number = event.get(key)?.as_f64().unwrap_or(f64::NAN);
+            Some([event["update"].as_f64()?, number])
+        });
+        Series { name: name.to_owned(), points: points.collect() }
+    };
+    let panel = |(name, curves): (&str, &[[&str; 3]])| {
+        let series: Vec<Series> =
+            curves.iter().map(curve).filter(|series| !series.points.is_empty()).collect();
+        (!series.is_empty()).then(|| Panel { name: name.to_owned(), series })
+    };
+    PANELS.into_iter().filter_map(panel).collect()
+}

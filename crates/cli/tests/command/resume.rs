@@ -1,0 +1,250 @@
+//! Runs that are stopped, killed and damaged go on as if nothing had happened.
+
+use crate::support::{Ran, TINY, command, couplet, couplet_reading, new_project};
+use couplet_data::random::Random;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// A run of 40 updates with all that has a state: dropout, a moving average, validation by a search, a plateau, accumulation.
+const LONG: [&str; 10] = [
+    "train.steps=40",
+    "train.epochs=1000",
+    "train.batch_tokens=200",
+    "train.accumulate=2",
+    "train.validate_every=7",
+    "train.checkpoint_every=3",
+    "train.average=0.9",
+    "train.schedule=plateau",
+    "train.plateau_patience=0",
+    "train.patience=0",
+];
+
+fn arguments<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut all = [&["train", "project/config.toml", "--out", out], &TINY[..]].concat();
+    LONG.iter().for_each(|each| all.extend(["--set", each]));
+    all.extend(more);
+    all
+}
+
+fn train(folder: &Path, out: &str, more: &[&str]) -> Ran {
+    couplet(folder, &arguments(out, more))
+}
+
+/// Starts a run and kills it after some time, if it has not ended by then. Says whether it had.
+fn killed_after(folder: &Path, out: &str, time: Duration) -> bool {
+    let mut child = command(folder, &arguments(out, &["--resume"]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("couplet starts");
+    std::thread::sleep(time);
+    let ended = child.try_wait().expect("it can be asked").is_some();
+    // Kills as `kill -9` does; a process that has ended already is no mistake.
+    let _ = child.kill();
+    child.wait().expect("it has ended");
+    ended
+}
+
+fn weights(folder: &Path, out: &str) -> Vec<u8> {
+    fs::read(folder.join(out).join("model.safetensors")).expect("the model")
+}
+
+/// The tensors of the last checkpoint; the state before them holds seconds, which no two runs share.
+fn last_tensors(folder: &Path, out: &str) -> Vec<(String, Vec<u8>)> {
+    let bytes =
+        fs::read(folder.join(out).join("checkpoints/step-40.safetensors")).expect("the last checkpoint");
+    let file = safetensors::SafeTensors::deserialize(&bytes).expect("a whole file");
+    let mut tensors: Vec<_> =
+        file.tensors().into_iter().map(|(name, view)| (name, view.data().to_vec())).collect();
+    tensors.sort();
+    tensors
+}
+
+/// A folder that has a config is a model that can be used.
+fn loads(folder: &Path, out: &str) -> bool {
+    let begun = folder.join(out).join("config.toml").exists();
+    if begun {
+        couplet(folder, &["inspect", out]).ok();
+        couplet_reading(folder, &["translate", "--model", out], b"Tom sees Jerry\n").ok();
+    }
+    begun
+}
+
+/// Killed at random moments until it is done, it has the same weights, moments and average as the run that was left alone.
+#[test]
+fn a_run_that_is_killed_again_and_again_ends_with_the_same_bits() {
+    let folder = new_project();
+    let at = folder.path();
+    train(at, "alone", &[]).ok();
+    let mut random = Random::new(10);
+    let kills = (0..40).take_while(|_| {
+        let time = Duration::from_millis(100 + random.below(500) as u64);
+        !killed_after(at, "killed", time)
+    });
+    assert!(kills.count() >= 2, "it was killed several times");
+    train(at, "killed", &["--resume"]).ok();
+    assert_eq!(weights(at, "alone"), weights(at, "killed"));
+    assert_eq!(last_tensors(at, "alone"), last_tensors(at, "killed"));
+    let log = fs::read_to_string(at.join("killed/train.jsonl")).unwrap();
+    assert!(log.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{log}");
+    assert!(log.contains("{\"event\":\"resume\",\"update\":"), "{log}");
+}
+
+/// At fifty random moments of a run that goes on and on, the folder is a model that can be used.
+#[test]
+fn whenever_it_is_killed_there_is_a_model() {
+    let folder = new_project();
+    let at = folder.path();
+    let mut random = Random::new(50);
+    let mut begun = 0;
+    for kill in 0..50 {
+        let out = format!("run-{}", kill / 10);
+        killed_after(at, &out, Duration::from_millis(random.below(250) as u64));
+        begun += usize::from(loads(at, &out));
+    }
+    assert!(begun > 25, "{begun} of 50 runs had begun");
+}
+
+/// Ctrl-C and SIGTERM lose nothing at all: the run goes on after the very update.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_asked_to_stop_goes_on_after_the_same_update() {
+    use std::io::{BufRead, BufReader};
+    let folder = new_project();
+    let at = folder.path();
+    train(at, "alone", &[]).ok();
+    for signal in ["-INT", "-TERM"] {
+        let out = format!("stopped{signal}");
+        let mut child = command(at, &arguments(&out, &[])).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        lines.find(|line| line.contains("validation loss")).expect("it trains");
+        let told =
+            std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(told.success());
+        let rest: Vec<String> = lines.collect();
+        let stopped = rest.iter().find_map(|line| line.strip_prefix("stopped, the model is saved after "));
+        let after = stopped.unwrap_or_else(|| panic!("{rest:?}")).split(' ').next().unwrap();
+        assert!(child.wait().unwrap().success());
+        let on = train(at, &out, &["--resume"]);
+        assert!(on.stderr.contains(&format!("going on after update {after} and ")), "{}", on.stderr);
+        on.ok();
+        assert_eq!(last_tensors(at, "alone"), last_tensors(at, &out));
+        assert_eq!(weights(at, "alone"), weights(at, &out));
+    }
+}
+
+/// The checkpoint of a run of 40 updates before the last one.
+fn checkpoint(folder: &Path, update: u64) -> PathBuf {
+    folder.join(format!("model/checkpoints/step-{update}.safetensors"))
+}
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over() {
+    let folder = new_project();
+    let at = folder.path();
+    train(at, "alone", &[]).ok();
+    train(at, "model", &["--set", "train.steps=20"]).ok();
+    let path = checkpoint(at, 20);
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let on = train(at, "model", &["--resume"]);
+    assert!(
+        on.stderr.contains("passed over model/checkpoints/step-20.safetensors: damaged: "),
+        "{}",
+        on.stderr
+    );
+    assert!(on.stderr.contains("going on after update 18 and "), "{}", on.stderr);
+    on.ok();
+    assert_eq!(last_tensors(at, "alone"), last_tensors(at, "model"));
+
+    for update in [39, 40] {
+        fs::write(checkpoint(at, update), b"nothing").unwrap();
+    }
+    train(at, "model", &["--resume"]).failed(
+        1,
+        "model/checkpoints: all 2 checkpoints are damaged",
+        "model.safetensors holds the best model so far; train again into another --out",
+    );
+}
+
+/// A disk that is full while a checkpoint or the model is written: what was there stays, the run says so and goes on.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_costs_a_checkpoint_and_no_more() {
+    let folder = new_project();
+    let at = folder.path();
+    train(at, "alone", &[]).ok();
+    train(at, "model", &["--set", "train.steps=20"]).ok();
+    let before = fs::read(checkpoint(at, 20)).unwrap();
+    let full = |name: &str| std::os::unix::fs::symlink("/dev/full", at.join(name)).unwrap();
+    full("model/checkpoints/step-21.safetensors.partial");
+    full("model/model.safetensors.partial");
+    let on = train(at, "model", &["--resume", "--set", "train.steps=23"]);
+    for file in ["checkpoints/step-21.safetensors", "model.safetensors"] {
+        let said = format!("not saved: model/{file}: No space left on device (os error 28)");
+        assert!(on.stderr.contains(&said), "{}", on.stderr);
+    }
+    assert_eq!(on.code, Some(0), "{}", on.stderr);
+    assert!(!checkpoint(at, 21).exists());
+    assert_eq!(fs::read(checkpoint(at, 20)).unwrap(), before, "the one before is untouched");
+    assert!(loads(at, "model"));
+}
+
+#[test]
+fn another_config_or_other_data_is_refused_by_name() {
+    let folder = new_project();
+    let at = folder.path();
+    train(at, "model", &["--set", "train.steps=4"]).ok();
+    let hint = "give it the value that it had, or train into another --out";
+    train(at, "model", &["--resume", "--set", "model.encoder.layers=2"]).failed(
+        1,
+        "model: model.encoder.layers was 1 in this run, and is 2 now",
+        hint,
+    );
+    train(at, "model", &["--resume", "--set", "train.rate=0.5"]).failed(
+        1,
+        "model: train.rate was 0.002 in this run, and is 0.5 now",
+        hint,
+    );
+    let path = at.join("project/train.en");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("Tom", "the dog", 1)).unwrap();
+    train(at, "model", &["--resume"]).failed(
+        1,
+        "model: the training data is not what this run was trained on",
+        "give it the data that it had, or train into another --out",
+    );
+    fs::write(&path, text).unwrap();
+    train(at, "model", &["--resume", "--set", "train.steps=6"]).ok();
+}
+
+#[test]
+fn two_runs_do_not_share_a_folder() {
+    use std::io::{BufRead, BufReader};
+    let folder = new_project();
+    let at = folder.path();
+    let endless = ["--set", "train.steps=100000000", "--set", "train.epochs=100000000"];
+    let mut child = command(at, &arguments("model", &endless)).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    lines.find(|line| line.contains("validation loss")).expect("it trains");
+    for more in [&[][..], &["--resume"]] {
+        train(at, "model", more).failed(
+            1,
+            "model: another run is training into this folder",
+            "wait for it, or choose another --out",
+        );
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    train(at, "model", &[]).failed(
+        1,
+        "model: holds a model already",
+        "--resume goes on with it; or choose another --out, or remove the folder",
+    );
+    let plenty = ["--resume", "--set", "train.steps=1"];
+    assert!(train(at, "model", &plenty).stderr.contains("done after "));
+}
