@@ -2,7 +2,7 @@
 
 use couplet_train::{About, Event, Figure, Reason};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Between two plain lines of progress.
@@ -18,10 +18,9 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new() -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style = match wants_colour() {
-                true => ProgressStyle::with_template("{bar:30.cyan} {pos}/{len}  {msg}  {eta} left"),
-                false => ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}  {eta} left"),
-            };
+            let colour = if wants_colour() { ".cyan" } else { "" };
+            let template = format!("{{bar:30{colour}}} {{pos}}/{{len}}  {{msg}}  {{eta}} left");
+            let style = ProgressStyle::with_template(&template);
             ProgressBar::new(0).with_style(style.expect("a template of known words"))
         });
         Progress { bar, planned: 0, last_line: None }
@@ -51,7 +50,7 @@ impl Progress {
                     }
                     None if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_LINE_EVERY) => {
                         self.last_line = Some(Instant::now());
-                        eprintln!("update {update}/{}  {text}", self.planned);
+                        say(format_args!("update {update}/{}  {text}", self.planned));
                     }
                     None => {}
                 }
@@ -85,9 +84,9 @@ impl Progress {
                     0 => String::new(),
                     n => format!("; {n} updates left out"),
                 };
-                eprintln!(
+                say(format_args!(
                     "{why} after {update} updates and {seconds:.0} s; best validation loss {best_loss:.4}{left_out}"
-                );
+                ));
             }
         }
     }
@@ -95,9 +94,14 @@ impl Progress {
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => say(format_args!("{text}")),
         }
     }
+}
+
+/// Nobody may be there to read it any more: that is no reason to stop.
+fn say(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Colour on a terminal, unless the user does not want any.

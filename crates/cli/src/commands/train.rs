@@ -59,9 +59,8 @@ fn train<L: Lessons>(arguments: &Arguments, config: L::Config) -> Outcome {
 /// The command as it was called, for a shell.
 fn called() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+".contains(c);
-    let quoted = |word: String| match word.chars().all(plain) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    let quoted = |word: String| {
+        if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
     };
     let words = std::env::args().skip(1).map(quoted);
     std::iter::once("couplet".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
