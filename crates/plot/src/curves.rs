@@ -37,7 +37,7 @@ const RIGHT: f64 = 24.0;
 const TOP: f64 = 44.0;
 /// A panel's own height, and what lies between two of them.
 const PANEL: f64 = 170.0;
-const GAP: f64 = 44.0;
+const GAP: f64 = 56.0;
 const BOTTOM: f64 = 48.0;
 /// About so many numbers stand at an axis.
 const TICKS: f64 = 4.0;
