@@ -185,6 +185,8 @@ pub struct Trainer<L: Lessons> {
     optimiser: Optimiser,
     average: Option<Average>,
     state: State,
+    /// The state of the last checkpoint.
+    saved: Option<State>,
     /// Updates until the limits of the config.
     planned: u64,
     /// The most bytes of the device that an update may use; 0 for no limit.
@@ -353,6 +355,7 @@ impl<L: Lessons> Trainer<L> {
             optimiser: Optimiser::new(train.rule()).clipped(train.clip),
             average: (train.average > 0.0).then(|| Average::new(&params, train.average)),
             state: State::new(lessons.checksum()),
+            saved: None,
             planned: train.steps.unwrap_or(u64::MAX).min(of_epochs),
             memory: memory_limit(device, train.memory),
             config,
@@ -685,17 +688,21 @@ impl<L: Lessons> Trainer<L> {
         }
     }
 
-    /// Saves a checkpoint.
+    /// Saves a checkpoint, unless the last one says the same.
     fn save(&mut self, log: &mut Log<'_>) -> Result<(), TrainError> {
         let Some(store) = &self.store else { return Ok(()) };
         let began = Instant::now();
         self.state.optimiser_steps = self.optimiser.steps();
+        if self.saved.as_ref() == Some(&self.state) {
+            return Ok(());
+        }
         let mut tensors = BTreeMap::from([(WEIGHTS.to_owned(), self.params.flat())]);
         let moments = self.optimiser.moments().iter().enumerate();
         tensors.extend(moments.map(|(i, moment)| (format!("{MOMENT}{i}"), moment.clone())));
         let average = self.average.iter().map(|average| (AVERAGE.to_owned(), average.weights().clone()));
         tensors.extend(average);
         store.save(&self.state, &tensors)?;
+        self.saved = Some(self.state.clone());
         log.say(&Event::Checkpoint { update: self.state.update, took: began.elapsed().as_secs_f64() });
         Ok(())
     }
