@@ -25,7 +25,8 @@ Examples:
   PYTHON=.venv/bin/python cargo xtask fixtures";
 
 /// In this order: jiwer scores the lines that the script for sacreBLEU writes.
-const FOLDERS: [&str; 5] = ["fixtures/pytorch", "fixtures/sacrebleu", "fixtures/jiwer", "fixtures/seqeval", "fixtures/tensorboard"];
+const FOLDERS: [&str; 5] =
+    ["fixtures/pytorch", "fixtures/sacrebleu", "fixtures/jiwer", "fixtures/seqeval", "fixtures/tensorboard"];
 
 const HINT: &str = "the scripts need torch, numpy, safetensors, sacrebleu, jiwer, seqeval and tensorboard; PYTHON=PATH names another interpreter";
 

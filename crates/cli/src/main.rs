@@ -10,7 +10,8 @@ mod progress;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, selftest, train, translate,
+    attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, selftest, train,
+    translate,
 };
 use failure::Outcome;
 use std::process::ExitCode;

@@ -72,7 +72,7 @@ impl Progress {
             Event::Split { update, most_tokens } => self.line(&format!(
                 "update {update}: a batch had no room in memory; more than {most_tokens} tokens are computed in parts"
             )),
-            Event::End { reason, update, best_loss, skipped, seconds } => {
+            Event::End { reason, update, best_loss, skipped, seconds, .. } => {
                 self.bar.iter().for_each(ProgressBar::finish_and_clear);
                 let why = match reason {
                     Reason::Done => "done",

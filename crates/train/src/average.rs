@@ -1,7 +1,7 @@
 //! The mean of several models, which is often a little better than each.
 
+use crate::error::{TrainError, write_error};
 use crate::store::weights_of;
-use crate::trainer::{TrainError, write_error};
 use couplet_data::write_whole;
 use couplet_nn::weights;
 use couplet_search::{Folder, FolderError, Loaded, LoadedClassifier, Task};

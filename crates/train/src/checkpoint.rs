@@ -31,6 +31,8 @@ pub(crate) struct State {
     pub(crate) position: Position,
     /// The seconds of training so far.
     pub(crate) seconds: f64,
+    /// Those of them that went into updates.
+    pub(crate) updating: f64,
     /// How many steps the optimiser has made: fewer than updates where some were left out.
     pub(crate) optimiser_steps: u64,
     /// Updates that were left out because something was not finite; all, and those since the last good one.
@@ -71,6 +73,7 @@ impl State {
             update: 0,
             position: Position::default(),
             seconds: 0.0,
+            updating: 0.0,
             optimiser_steps: 0,
             skipped: 0,
             skipped_in_a_row: 0,

@@ -1,9 +1,9 @@
 //! From text files to ids.
 
 use crate::config::{Config, DataConfig, Files};
+use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::lessons::{BatchLoss, Lessons, Validated, checksum_of_ids};
-use crate::trainer::TrainError;
 use crate::validate::mean_loss;
 use couplet_data::{DataError, END, Empty, Pair, START, Tokenizer, read_parallel, read_tsv};
 use couplet_metrics::bleu;

@@ -109,6 +109,8 @@ pub enum Event {
         skipped: u64,
         /// Seconds since the start.
         seconds: f64,
+        /// Those of them that went into updates; the rest is validation, checkpoints and logs.
+        updating: f64,
     },
 }
 

@@ -1,8 +1,8 @@
 //! What a task is to the training loop.
 
+use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::train_config::TrainConfig;
-use crate::trainer::TrainError;
 use couplet_data::DataError;
 use couplet_nn::Pass;
 use couplet_search::Folder;

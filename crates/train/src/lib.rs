@@ -15,6 +15,7 @@ mod checkpoint;
 mod classify;
 mod config;
 mod corpus;
+mod error;
 mod event;
 mod lessons;
 mod log;
@@ -27,16 +28,16 @@ mod trainer;
 mod validate;
 
 pub use average::{AverageError, average};
-
 pub use classify::{
     Assessed, ClassifyConfig, ClassifyDataConfig, LabelledCorpus, LabelledExamples, assess, read_labelled,
 };
 pub use config::{AnyConfig, Config, ConfigFileError, DataConfig, Files};
 pub use corpus::{Corpus, Examples, read};
 pub use couplet_search::Task;
+pub use error::TrainError;
 pub use event::{About, Event, Figure, Reason};
 pub use lessons::{BatchLoss, Lessons, RunConfig, Validated};
 pub use measure::{Measured, Stretch, measure, peak_of_process};
 pub use train_config::{BestBy, NotFinite, OptimiserKind, Schedule, TrainConfig};
-pub use trainer::{TrainError, Trained, Trainer, Updated};
+pub use trainer::{Trained, Trainer, Updated};
 pub use validate::mean_loss;

@@ -1,8 +1,8 @@
 //! What a run says of itself: `train.jsonl`, TensorBoard, and whoever looks on.
 
+use crate::error::{TrainError, write_error};
 use crate::event::Event;
 use crate::tensorboard::EventFile;
-use crate::trainer::{TrainError, write_error};
 use couplet_search::Folder;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -1,7 +1,8 @@
 //! How fast a run goes, and where its time goes.
 
+use crate::error::TrainError;
 use crate::lessons::Lessons;
-use crate::trainer::{TrainError, Trainer};
+use crate::trainer::Trainer;
 use couplet_data::Position;
 use couplet_tensor::profile::{self, Share};
 use std::time::Instant;

@@ -4,7 +4,8 @@
 //! beside its place, synced and renamed.
 
 use crate::checkpoint::{self, Checkpoint, CheckpointError, State};
-use crate::trainer::{TrainError, WEIGHTS, write_error};
+use crate::error::{TrainError, write_error};
+use crate::trainer::WEIGHTS;
 use couplet_data::write_whole;
 use couplet_nn::weights;
 use couplet_search::Folder;

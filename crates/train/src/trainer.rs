@@ -2,6 +2,7 @@
 
 use crate::card::Card;
 use crate::checkpoint::{Best, State};
+use crate::error::TrainError;
 use crate::event::{Event, Reason};
 use crate::lessons::{BatchLoss, Lessons, RunConfig, Validated};
 use crate::log::Log;
@@ -9,19 +10,17 @@ use crate::measure::available_memory;
 use crate::same_run::difference;
 use crate::store::{Found, Store};
 use crate::train_config::{BestBy, NotFinite, Schedule};
-use couplet_data::{Batches, DataError};
-use couplet_nn::weights::WeightsError;
-use couplet_nn::{ConfigError, Pass, Training};
+use couplet_data::Batches;
+use couplet_nn::{Pass, Training};
 use couplet_search::Folder;
 use couplet_tensor::ops::scale;
 use couplet_tensor::optimiser::{Average, Optimiser, gradient_norm};
 use couplet_tensor::{Device, OutOfMemory, Params, Tape, Tensor};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use thiserror::Error;
 
 /// Updates between two [`Event::Step`]s.
 const REPORT_EVERY: u64 = 10;
@@ -31,148 +30,6 @@ const MOST_SKIPPED: u64 = 50;
 const NAMED_EXAMPLES: usize = 8;
 /// Of the memory that is free, so much is used: the rest of the system needs some, too.
 const SHARE_OF_MEMORY: f64 = 0.9;
-
-/// Why a run failed.
-#[derive(Debug, Error)]
-pub enum TrainError {
-    /// The data cannot be used.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// The model cannot be made.
-    #[error(transparent)]
-    Model(#[from] ConfigError),
-    /// Nothing is left to learn from.
-    #[error("no pair of the training data has at most {max_tokens} tokens on each side")]
-    NothingToLearn {
-        /// The limit.
-        max_tokens: usize,
-    },
-    /// The folder holds a model already.
-    #[error("{}: holds a model already", path.display())]
-    Occupied {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// Another run is at work in the folder.
-    #[error("{}: another run is training into this folder", path.display())]
-    InUse {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A file cannot be written.
-    #[error("{}: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A file cannot be read.
-    #[error("{}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A checkpoint is not what was written.
-    #[error("{}: damaged: {message}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// How that was seen.
-        message: String,
-    },
-    /// No checkpoint can be used.
-    #[error("{}: all {damaged} checkpoints are damaged", path.display())]
-    NoCheckpoint {
-        /// Their folder.
-        path: PathBuf,
-        /// How many there are.
-        damaged: usize,
-    },
-    /// The config is not that of the run to go on with.
-    #[error("{}: {key} was {before} in this run, and is {now} now", path.display())]
-    Differs {
-        /// The folder.
-        path: PathBuf,
-        /// The key of the config.
-        key: String,
-        /// Its value in the folder.
-        before: String,
-        /// Its value now.
-        now: String,
-    },
-    /// The data is not that of the run to go on with.
-    #[error("{}: the training data is not what this run was trained on", path.display())]
-    OtherData {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The weights cannot be turned into a file.
-    #[error(transparent)]
-    Weights(#[from] WeightsError),
-    /// One example alone has no room.
-    #[error("training example {example} alone, with {tokens} tokens: {source}")]
-    NoRoom {
-        /// Its number, the first being 0.
-        example: u32,
-        /// Its tokens on both sides.
-        tokens: usize,
-        /// What there was no room for.
-        source: OutOfMemory,
-    },
-    /// A loss or a gradient is no finite number.
-    #[error(
-        "update {update}: the loss is {loss}, the norm of the gradients {norm}; the batch has the examples {examples}"
-    )]
-    NotFinite {
-        /// Which update.
-        update: u64,
-        /// The loss.
-        loss: f32,
-        /// The norm of the gradients.
-        norm: f32,
-        /// The numbers of the batch's examples, the first ones.
-        examples: String,
-    },
-}
-
-impl TrainError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        let text = match self {
-            TrainError::Data(error) => return error.hint(),
-            TrainError::Model(error) => return Some(error.hint()),
-            TrainError::Weights(_) => return None,
-            TrainError::NothingToLearn { .. } => "raise data.max_tokens",
-            TrainError::Occupied { .. } => {
-                "--resume goes on with it; or choose another --out, or remove the folder"
-            }
-            TrainError::InUse { .. } => "wait for it, or choose another --out",
-            TrainError::Write { .. } => {
-                "check that you may write there and that the disk has room; what was there before is unchanged"
-            }
-            TrainError::Read { .. } => "check that you may read it",
-            TrainError::Damaged { .. } => "use another checkpoint",
-            TrainError::NoCheckpoint { .. } => {
-                "model.safetensors holds the best model so far; train again into another --out"
-            }
-            TrainError::Differs { .. } => "give it the value that it had, or train into another --out",
-            TrainError::OtherData { .. } => "give it the data that it had, or train into another --out",
-            TrainError::NoRoom { .. } => "lower data.max_tokens, or raise train.memory",
-            TrainError::NotFinite { .. } => {
-                "lower train.rate, raise train.warmup, or go on with --set train.not_finite=skip; --resume starts from the last checkpoint"
-            }
-        };
-        Some(text.to_owned())
-    }
-}
-
-pub(crate) fn write_error(path: &Path) -> impl FnOnce(std::io::Error) -> TrainError {
-    let path = path.to_owned();
-    move |source| TrainError::Write { path, source }
-}
 
 /// A run: its settings, its data, its model, and where the model goes.
 #[derive(Debug)]
@@ -411,7 +268,9 @@ impl<L: Lessons> Trainer<L> {
             let most_tokens = self.state.most_tokens;
             let parts: Vec<Vec<u32>> = taken.into_iter().map(|stop| stop.examples).collect();
             let updated = self.update_from(&parts)?;
-            recent.add(&updated, update_began.elapsed().as_secs_f64());
+            let took = update_began.elapsed().as_secs_f64();
+            self.state.updating += took;
+            recent.add(&updated, took);
             self.state.seconds = before + began.elapsed().as_secs_f64();
             self.say_what_happened(&mut log, &updated, &parts, most_tokens);
             if self.state.update.is_multiple_of(REPORT_EVERY) {
@@ -444,9 +303,9 @@ impl<L: Lessons> Trainer<L> {
             self.save(log)?;
         }
         self.write_card()?;
-        let (update, seconds) = (self.state.update, self.state.seconds);
+        let State { update, skipped, seconds, updating, .. } = self.state;
         let best_loss = self.state.best.map_or(f64::INFINITY, |best| best.loss);
-        log.say(&Event::End { reason, update, best_loss, skipped: self.state.skipped, seconds });
+        log.say(&Event::End { reason, update, best_loss, skipped, seconds, updating });
         self.exchange_average();
         let Trainer { lessons, model, params, .. } = self;
         Ok(Trained { lessons, model, params, best_loss, updates: update })

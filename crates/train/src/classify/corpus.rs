@@ -2,9 +2,9 @@
 
 use super::config::ClassifyConfig;
 use crate::config::Files;
+use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::lessons::{BatchLoss, Lessons, Validated, checksum_of_ids};
-use crate::trainer::TrainError;
 use couplet_data::{Cut, DataError, LabelledTexts, Labels, Tokenizer};
 use couplet_nn::{Classifier, LabelledBatch, Pass};
 use couplet_search::{Folder, log_probabilities, most_probable};
