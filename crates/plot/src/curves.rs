@@ -192,7 +192,9 @@ fn draw_curve(
             pen = 'M';
         }
     }
-    if let [[at, number]] = series.points[..] {
+    if let [[at, number]] = series.points[..]
+        && number.is_finite()
+    {
         path = format!("M{:.1} {:.1}h0.1", x(at), y(number));
     }
     line(

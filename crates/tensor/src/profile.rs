@@ -193,8 +193,8 @@ mod tests {
             ("add", Way::Back, 1),
             ("linear", Way::Back, 2),
             ("tanh", Way::Back, 1),
-            ("adam", Way::Update, 1),
             ("gradient_norm", Way::Update, 1),
+            ("adam", Way::Update, 1),
         ];
         assert_eq!(calls(&stop()), expected);
     }
