@@ -294,6 +294,11 @@ impl Pointer {
         self.0.is_multiple_of(16)
     }
 
+    /// The address as two words, the lower one first, as a kernel reads it from memory.
+    pub(crate) fn words(self) -> [u32; 2] {
+        [self.0 as u32, (self.0 >> 32) as u32]
+    }
+
     /// So many numbers on.
     pub(crate) fn at(self, numbers: usize) -> Pointer {
         Pointer(self.0 + (numbers * size_of::<f32>()) as u64)

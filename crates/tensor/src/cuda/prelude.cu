@@ -85,3 +85,32 @@ __device__ __forceinline__ float lower(const Rounded& x) { return __uint_as_floa
 __device__ __forceinline__ float clipping(const float* norm, float limit) {
     return norm ? fminf(limit / (*norm + 1e-6f), 1.0f) : 1.0f;
 }
+
+// Ten rounds of Philox 4×32, as in random.rs.
+__device__ __forceinline__ uint4 philox(u32 k0, u32 k1, u32 c0, u32 c1, u32 c2, u32 c3) {
+    for (int round = 0; round < 10; round++) {
+        const u64 a = (u64)c0 * 0xD2511F53u, b = (u64)c2 * 0xCD9E8D57u;
+        const u32 n0 = (u32)(b >> 32) ^ c1 ^ k0, n2 = (u32)(a >> 32) ^ c3 ^ k1;
+        c0 = n0; c1 = (u32)b; c2 = n2; c3 = (u32)a;
+        k0 += 0x9E3779B9u; k1 += 0xBB67AE85u;
+    }
+    return make_uint4(c0, c1, c2, c3);
+}
+
+// Dropout inside of another kernel; ops/dropout/cuda.rs fills it in.
+struct Dropping {
+    const u32 *starts, *examples;
+    u32 steps, key0, key1, update, threshold;
+    float kept;
+    u32 variational;
+};
+
+// What a unit of a packed row is multiplied by.
+__device__ __forceinline__ float drop_factor(const Dropping& d, u32 row, u32 unit) {
+    if (d.threshold == 0) return 1.0f;
+    const u32 step = step_of(row, d.starts, d.steps);
+    const u32 example = d.examples[row - d.starts[step]];
+    const uint4 words = philox(d.key0, d.key1, d.update, example, d.variational ? 0xffffffffu : step, unit / 4);
+    const u32 word[4] = {words.x, words.y, words.z, words.w};
+    return word[unit % 4] < d.threshold ? 0.0f : d.kept;
+}

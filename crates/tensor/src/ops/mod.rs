@@ -7,16 +7,21 @@
 pub mod arrange;
 pub mod attention;
 pub mod cell_step;
+pub mod convolution;
 pub mod cross_entropy;
+pub mod dense;
 pub mod dropout;
 pub mod embedding;
 pub mod layer_norm;
 pub mod likeliest;
 pub mod linear;
 pub mod logistic_loss;
+pub mod multi_head;
 pub mod pointwise;
 pub mod pool;
 pub mod recurrent;
+pub mod residual_norm;
+pub mod rotary;
 pub mod scan;
 pub mod softmax;
 pub(crate) mod sums;
@@ -27,16 +32,21 @@ pub use arrange::{
 };
 pub use attention::{AnyScore, Memory, attend};
 pub use cell_step::cell_step;
+pub use convolution::{Window, convolution};
 pub use cross_entropy::{CrossEntropy, cross_entropy};
-pub use dropout::{Dropout, dropout};
+pub use dense::dense;
+pub use dropout::{Dropout, Dropped, dropout};
 pub use embedding::embedding;
 pub use layer_norm::layer_norm;
 pub use likeliest::{Likely, likeliest};
 pub use linear::linear;
 pub use logistic_loss::logistic_loss;
+pub use multi_head::{MultiHead, Past, attend_past, cross_attention, self_attention};
 pub use pointwise::{add, multiply_elements, relu, scale, sigmoid, tanh};
 pub use pool::{Pooling, pool};
 pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
+pub use residual_norm::residual_norm;
+pub use rotary::rotary;
 pub use scan::{Scan, ScanState, Scanned};
 pub use softmax::softmax;
 pub use time_loop::AnyCell;
@@ -55,12 +65,20 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         attention::cuda::source::<Linear<Tanh>>(),
         attention::cuda::source::<Linear<Relu>>(),
         attention::cuda::source::<Linear<Identity>>(),
+        convolution::cuda::SOURCE,
         cross_entropy::cuda::SOURCE,
+        dense::cuda::source::<Relu>(),
+        dense::cuda::source::<dense::Gelu>(),
+        dense::cuda::source::<dense::GatedGelu>(),
+        dense::cuda::source::<dense::GatedLinear>(),
         dropout::cuda::SOURCE,
         embedding::cuda::SOURCE,
         layer_norm::cuda::SOURCE,
         logistic_loss::cuda::SOURCE,
+        multi_head::cuda::SOURCE,
         pool::cuda::SOURCE,
+        residual_norm::cuda::SOURCE,
+        rotary::cuda::SOURCE,
         softmax::cuda::SOURCE,
         sums::cuda::SOURCE,
         time_loop::cuda::ROWS,

@@ -1,7 +1,7 @@
 //! The innermost loops: a few rows times two vectors of columns, held in registers.
 
 use super::mat::Mat;
-use super::pack::{PANEL, Packed, strip_size};
+use super::pack::{PANEL, Packed, PackedView, strip_size};
 use super::{DEPTH, Update};
 use crate::lane::{Isa, Kernel, LANES, Vector};
 use crate::shared::Grid;
@@ -33,13 +33,19 @@ pub(crate) unsafe fn multiply_panels(
         );
         return;
     }
+    isa.run(Panels { target, a, b: b.view(), panels, add: update == Update::Add });
+}
+
+/// `a · b` for all of a packed `b`, by one thread.
+pub(super) fn multiply_view(isa: Isa, target: Grid, a: Mat, b: PackedView, update: Update) {
+    let panels = 0..b.columns.div_ceil(PANEL);
     isa.run(Panels { target, a, b, panels, add: update == Update::Add });
 }
 
 struct Panels<'a> {
     target: Grid<'a>,
     a: Mat<'a>,
-    b: &'a Packed,
+    b: PackedView<'a>,
     panels: Range<usize>,
     add: bool,
 }
@@ -55,7 +61,7 @@ impl Kernel for Panels<'_> {
         let left = a.from(0, 0).as_ptr();
         let strips = rows.div_ceil(STRIP);
         if rows == 1 {
-            while panels.len() >= ROW_PANELS && (panels.start + ROW_PANELS) * PANEL <= b.columns() {
+            while panels.len() >= ROW_PANELS && (panels.start + ROW_PANELS) * PANEL <= b.columns {
                 let out = target.at(0, panels.start * PANEL).pointer(1, ROW_PANELS * PANEL);
                 let right = std::array::from_fn(|i| b.panel(panels.start + i, 0..depth).as_ptr());
                 // SAFETY: `Mat` and `Packed` hold `depth` numbers and rows, `out` was checked, and it is ours alone.
@@ -64,7 +70,7 @@ impl Kernel for Panels<'_> {
             }
         }
         for panel in panels {
-            let width = PANEL.min(b.columns() - panel * PANEL);
+            let width = PANEL.min(b.columns - panel * PANEL);
             for start in (0..depth).step_by(DEPTH) {
                 let ks = start..(start + DEPTH).min(depth);
                 let right = b.panel(panel, ks.clone()).as_ptr();

@@ -14,13 +14,14 @@ pub mod reference;
 
 pub(crate) use kernel::multiply_panels;
 pub use mat::Mat;
-pub(crate) use pack::{PANEL, Packed};
+pub(crate) use pack::{PANEL, Packed, packed_length};
 
 use crate::device::{Cpu, Device};
+use crate::lane::Isa;
 use crate::memory::Buffer;
 use crate::shared::{Grid, SharedSlice};
-use kernel::{Block, STRIP, multiply_block};
-use pack::{pack_panels, pack_strips, strip_size};
+use kernel::{Block, STRIP, multiply_block, multiply_view};
+use pack::{PackedView, pack_panels, pack_strips, strip_size};
 use std::ops::Range;
 
 /// Depth of a block: a panel of `b` this deep fills half of the first cache.
@@ -122,6 +123,22 @@ pub(crate) fn multiply_into(
         Right::Packed(packed) if m <= FEW_ROWS => few_rows(cpu, target, a, packed, update),
         _ => blocks(device, cpu, target, a, b, update),
     }
+}
+
+/// As [`multiply`], by the calling thread alone, for operands that fit the first cache. `room` holds the packed `b`: as many numbers
+/// as [`packed_length`] says.
+pub(crate) fn multiply_small(isa: Isa, out: &mut [f32], a: Mat, b: Mat, room: &mut [f32], update: Update) {
+    let (rows, depth, columns) = (a.rows(), a.columns(), b.columns());
+    assert_eq!(depth, b.rows(), "a product of {rows} × {depth} and {} × {columns}", b.rows());
+    assert!(depth > 0, "a product over nothing has nothing to write");
+    assert!(out.len() >= rows * columns, "{} numbers for a product of {rows} × {columns}", out.len());
+    if rows == 0 || columns == 0 {
+        return;
+    }
+    let room = &mut room[..packed_length(depth, columns)];
+    pack_panels(isa, b, 0..depth, 0..columns.div_ceil(PANEL), room);
+    let target = Grid::new(SharedSlice::new(out), 0, columns);
+    multiply_view(isa, target, a, PackedView { depth, columns, numbers: room }, update);
 }
 
 /// `b` is packed and `a` has so few rows that reading it in place is best: the workers share the columns.

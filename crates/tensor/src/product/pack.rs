@@ -56,9 +56,33 @@ impl Packed {
 
     /// Some rows of a panel.
     pub(crate) fn panel(&self, panel: usize, ks: Range<usize>) -> &[f32] {
-        let start = panel * PANEL * self.depth;
-        &self.data.numbers()[start + ks.start * PANEL..start + ks.end * PANEL]
+        self.view().panel(panel, ks)
     }
+
+    pub(super) fn view(&self) -> PackedView<'_> {
+        PackedView { depth: self.depth, columns: self.columns, numbers: self.data.numbers() }
+    }
+}
+
+/// A packed right operand, wherever its panels lie.
+#[derive(Clone, Copy)]
+pub(super) struct PackedView<'a> {
+    pub(super) depth: usize,
+    pub(super) columns: usize,
+    pub(super) numbers: &'a [f32],
+}
+
+impl<'a> PackedView<'a> {
+    /// Some rows of a panel.
+    pub(super) fn panel(&self, panel: usize, ks: Range<usize>) -> &'a [f32] {
+        let start = panel * PANEL * self.depth;
+        &self.numbers[start + ks.start * PANEL..start + ks.end * PANEL]
+    }
+}
+
+/// The numbers of a packed right operand of so many rows and columns.
+pub(crate) fn packed_length(depth: usize, columns: usize) -> usize {
+    columns.div_ceil(PANEL) * PANEL * depth
 }
 
 /// Packs the panels `panels` of the rows `ks` of `b`.

@@ -1,11 +1,13 @@
 //! The cases of operations on single tensors, and of the optimiser.
 
 use super::case::{Case, Expect, Input, Results, numbers, random, weight, wide};
+use crate::activation::Tanh;
 use crate::device::Device;
+use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    CrossEntropy, Dropout, Pooling, add, concat_columns, concat_rows, cross_entropy, dropout, embedding,
-    flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements, pool, relu,
-    repeat_over_steps, row_block, scale, sigmoid, softmax, steps_before, tanh,
+    CrossEntropy, Dropout, Dropped, Pooling, add, concat_columns, concat_rows, cross_entropy, dense, dropout,
+    embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements,
+    pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::{Average, Optimiser, Rule};
 use crate::params::{Init, Param, Params};
@@ -37,6 +39,11 @@ pub(super) fn cases() -> Vec<Case> {
         dropouts("dropout", false),
         dropouts("dropout, variational", true),
         layer_norms(),
+        residual_norms(),
+        hidden::<Tanh>("dense, tanh"),
+        hidden::<Gelu>("dense, gelu"),
+        hidden::<GatedGelu>("dense, gated gelu"),
+        hidden::<GatedLinear>("dense, gated linear"),
         softmaxes(),
         likeliests(),
         cross_entropies("cross_entropy", false, 0.0),
@@ -75,6 +82,45 @@ fn linears(bias: bool) -> Vec<Case> {
         Case::new(name, Expect::Products, sizes, vars, |vars| vec![linear(&vars[0], &vars[1], vars.get(2))])
     };
     PRODUCTS.into_iter().map(case).collect()
+}
+
+/// Dropout of so many rows, each a sequence of one step.
+fn dropped(rows: usize) -> Dropped {
+    let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, variational: false };
+    Dropped { how, rows: Arc::new(Rows::new(&vec![1; rows])) }
+}
+
+/// Layers of hidden units. No relu: where products round otherwise, its slope jumps.
+fn hidden<U: HiddenUnit>(name: &'static str) -> Vec<Case> {
+    let case = |[rows, inputs, units]: [usize; 3]| {
+        let sums = if U::GATED { 2 * units } else { units };
+        let vars = vec![random("x", rows, inputs), weight("W", sums, inputs), random("b", 1, sums)];
+        let sizes = format!("{rows} × {inputs} → {units}");
+        Case::new(name, Expect::Products, sizes, vars, move |vars| {
+            [None, Some(dropped(rows))]
+                .map(|dropped| dense::<U>(&vars[0], &vars[1], &vars[2], dropped.as_ref()))
+                .into()
+        })
+    };
+    PRODUCTS.into_iter().map(case).collect()
+}
+
+fn residual_norms() -> Vec<Case> {
+    let inputs = |rows, columns| {
+        vec![
+            random("x", rows, columns),
+            random("f", rows, columns),
+            random("gain", 1, columns),
+            random("bias", 1, columns),
+        ]
+    };
+    over_shapes("residual_norm", inputs, |vars| {
+        [None, Some(dropped(vars[0].rows()))]
+            .iter()
+            .flat_map(|dropped| residual_norm(&vars[0], &vars[1], dropped.as_ref(), &vars[2], &vars[3]))
+            .collect()
+    })
+    .collect()
 }
 
 fn embeddings(name: &'static str, op: fn(&Var, &[u32]) -> Var) -> Vec<Case> {

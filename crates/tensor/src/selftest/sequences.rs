@@ -3,8 +3,11 @@
 use super::case::{Case, Expect, Input, random, weight};
 use crate::activation::{Identity, Relu, Sigmoid, Tanh};
 use crate::cell::{Gru, Lstm, Simple};
+use crate::ops::dense::GatedLinear;
 use crate::ops::{
-    AnyCell, AnyScore, GateNorm, LayerWeights, Memory, Norm, Scan, ScanState, attend, cell_step, recurrent,
+    AnyCell, AnyScore, Dropout, Dropped, GateNorm, LayerWeights, Memory, MultiHead, Norm, Past, Scan,
+    ScanState, Window, attend, attend_past, cell_step, convolution, cross_attention, recurrent, rotary,
+    rotary::Turned, self_attention,
 };
 use crate::rows::{Direction, Rows};
 use crate::score::{Additive, Dot, Linear};
@@ -26,6 +29,13 @@ pub(super) fn cases() -> Vec<Case> {
         attentions(AnyScore::of::<Linear<Sigmoid>>(), "attend, linear sigmoid", 1),
         attentions(AnyScore::of::<Linear<Tanh>>(), "attend, linear tanh", 1),
         attentions(AnyScore::of::<Linear<Relu>>(), "attend, linear relu", 1),
+        self_attentions("self_attention", false),
+        self_attentions("self_attention, causal", true),
+        cross_attentions(),
+        pasts(),
+        rotations(),
+        convolutions("convolution, around", Window { before: 2, after: 2 }),
+        convolutions("convolution, before", Window { before: 3, after: 0 }),
         layers(simple, "recurrent, simple"),
         // No relu behind a product: where products round otherwise, its slope jumps.
         layers(AnyCell::of::<Simple<Identity>>(), "recurrent, simple identity"),
@@ -74,6 +84,117 @@ fn cell_steps(cell: AnyCell, name: &'static str) -> Vec<Case> {
     let sizes = [[0, 7], [1, 1], [5, 7], [3, 33], [9, 130], [1030, 3], [2, 259]];
     let biases: &[bool] = if cell.apart() > 0 { &[false, true] } else { &[false] };
     sizes.into_iter().flat_map(|size| biases.iter().map(move |&bias| case(size, bias))).collect()
+}
+
+/// Lengths of sequences, heads, columns of a head.
+const HEADS: [(&[usize], usize, usize); 6] = [
+    (&[1], 1, 1),
+    (&[0, 0], 1, 4),
+    (&[2, 0, 3], 2, 5),
+    (&[33, 17, 1], 3, 8),
+    (&[30, 70], 2, 64),
+    (&[5, 9], 1, 259),
+];
+
+fn multi_head(heads: usize, depth: usize, causal: bool) -> MultiHead {
+    MultiHead { heads, scale: 1.0 / (depth as f32).sqrt(), causal }
+}
+
+fn self_attentions(name: &'static str, causal: bool) -> Vec<Case> {
+    let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
+        let rows = Arc::new(Rows::new(lengths));
+        let sizes = format!("{lengths:?} steps, {heads} × {depth}");
+        let inputs = vec![random("queries, keys and values", rows.total(), 3 * heads * depth)];
+        Case::new(name, Expect::Rounding, sizes, inputs, move |vars| {
+            vec![self_attention(&vars[0], &rows, multi_head(heads, depth, causal), false).0]
+        })
+    };
+    HEADS.into_iter().map(case).collect()
+}
+
+/// The sources are those of [`HEADS`]; the last one of three readers has no steps, and the first source has two readers.
+fn cross_attentions() -> Vec<Case> {
+    let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
+        let (rows, sources) = (Arc::new(Rows::new(&[40, 3, 0])), Arc::new(Rows::new(lengths)));
+        let of: Arc<[u32]> = [0, sources.batch() as u32 - 1, 0].into();
+        let sizes = format!("{lengths:?} steps, {heads} × {depth}");
+        let inputs = vec![
+            random("queries", rows.total(), heads * depth),
+            random("keys and values", sources.total(), 2 * heads * depth),
+        ];
+        Case::new("cross_attention", Expect::Rounding, sizes, inputs, move |vars| {
+            let how = multi_head(heads, depth, false);
+            let (context, weights) = cross_attention((&vars[0], &rows), (&vars[1], &sources), &of, how, true);
+            vec![context, Var::constant(weights.expect("they were asked for"))]
+        })
+    };
+    HEADS.into_iter().map(case).collect()
+}
+
+/// One step of four rows over sources, and over three earlier steps whose rows have changed their order.
+fn pasts() -> Vec<Case> {
+    let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
+        let (sources, width) = (Rows::new(lengths), heads * depth);
+        let last = sources.batch() as u32 - 1;
+        let sizes = format!("{lengths:?} steps, {heads} × {depth}");
+        let names = ["now", "before", "long before"];
+        let mut inputs: Vec<Input> = names.map(|name| random(name, 4, 3 * width)).into();
+        inputs.push(random("keys and values", sources.total(), 2 * width));
+        Case::new("attend_past", Expect::Rounding, sizes, inputs, move |vars| {
+            let how = multi_head(heads, depth, false);
+            let [now, before, long_before, memory] = [0, 1, 2, 3].map(|i: usize| vars[i].value().clone());
+            let rows = [[0, 1, 0], [3, 2, 1], [1, 1, 2], [2, 0, 3]].map(Vec::from);
+            let steps = [long_before, before, now.clone()];
+            let own = attend_past(&now, width, Past::Steps { steps: &steps, rows: &rows }, how);
+            let past = Past::Sources { memory: &memory, rows: &sources, of: &[0, last, last, 0] };
+            let others = attend_past(&now, width, past, how);
+            own.into_iter().chain(others).map(Var::constant).collect()
+        })
+    };
+    HEADS.into_iter().map(case).collect()
+}
+
+fn rotations() -> Vec<Case> {
+    let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
+        let (rows, depth) = (Arc::new(Rows::new(lengths)), depth.next_multiple_of(2));
+        let sizes = format!("{lengths:?} steps, {heads} × {depth}");
+        let inputs = vec![random("x", rows.total(), heads * depth + 3)];
+        Case::new("rotary", Expect::Rounding, sizes, inputs, move |vars| {
+            vec![rotary(&vars[0], &rows, Turned { depth, columns: heads * depth, first: 2 })]
+        })
+    };
+    HEADS.into_iter().map(case).collect()
+}
+
+/// Gated units over windows, with dropout and without.
+fn convolutions(name: &'static str, window: Window) -> Vec<Case> {
+    let sizes: [(&[usize], usize, usize); 6] = [
+        (&[1], 1, 1),
+        (&[0, 0], 5, 7),
+        (&[5, 3, 1, 0, 4], 7, 9),
+        (&[2, 6, 1, 6, 0, 3], 33, 130),
+        (&[40], 130, 3),
+        (&[1; 1030], 3, 5),
+    ];
+    let case = |(lengths, inputs, units): (&[usize], usize, usize)| {
+        let rows = Arc::new(Rows::new(lengths));
+        let sizes = format!("{}, {inputs} → {units}", batch(&rows));
+        let vars = vec![
+            random("x", rows.total(), inputs),
+            weight("W", 2 * units, window.taps() * inputs),
+            random("b", 1, 2 * units),
+        ];
+        Case::new(name, Expect::Products, sizes, vars, move |vars| {
+            let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, variational: false };
+            [None, Some(Dropped { how, rows: Arc::clone(&rows) })]
+                .map(|dropped| {
+                    let weights = (&vars[1], &vars[2]);
+                    convolution::<GatedLinear>(&vars[0], &rows, window, weights, dropped.as_ref())
+                })
+                .into()
+        })
+    };
+    sizes.into_iter().map(case).collect()
 }
 
 /// Keys of which the score makes energies around one.

@@ -1,5 +1,6 @@
-use super::Dropout;
-use crate::cuda::{Cuda, DeviceRows, Launch, Source};
+use super::{Dropout, Dropped};
+use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Record, Source};
+use crate::device::Device;
 use crate::rows::Rows;
 use crate::tensor::Tensor;
 
@@ -34,4 +35,52 @@ pub(super) fn apply(cuda: &Cuda, x: &Tensor, rows: &Rows, how: Dropout) -> Tenso
         cuda.launch(cuda.kernel(&SOURCE, "dropout"), Launch::over(count * width.div_ceil(4)), &arguments);
     };
     y
+}
+
+/// Dropout inside of another kernel: `Dropping` of the prelude.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Dropping {
+    starts: Pointer,
+    examples: Pointer,
+    steps: u32,
+    key: [u32; 2],
+    update: u32,
+    /// Zero where nothing is dropped.
+    threshold: u32,
+    kept: f32,
+    variational: u32,
+}
+
+impl Record for Dropping {}
+
+impl Dropping {
+    /// The record, and what it points to.
+    pub(crate) fn new(device: &Device, dropped: Option<&Dropped>) -> (Dropping, Option<DeviceRows>) {
+        let Some(Dropped { how, rows }) = dropped else {
+            let none = Dropping {
+                starts: Pointer::NULL,
+                examples: Pointer::NULL,
+                steps: 0,
+                key: [0; 2],
+                update: 0,
+                threshold: 0,
+                kept: 1.0,
+                variational: 0,
+            };
+            return (none, None);
+        };
+        let packed = DeviceRows::new(device, rows);
+        let dropping = Dropping {
+            starts: packed.starts(),
+            examples: packed.examples(),
+            steps: rows.steps() as u32,
+            key: how.stream().key(),
+            update: how.update,
+            threshold: how.threshold(),
+            kept: how.kept(),
+            variational: u32::from(how.variational),
+        };
+        (dropping, Some(packed))
+    }
 }

@@ -1,14 +1,3 @@
-// Ten rounds of Philox 4×32, as in random.rs.
-__device__ __forceinline__ uint4 philox(u32 k0, u32 k1, u32 c0, u32 c1, u32 c2, u32 c3) {
-    for (int round = 0; round < 10; round++) {
-        const u64 a = (u64)c0 * 0xD2511F53u, b = (u64)c2 * 0xCD9E8D57u;
-        const u32 n0 = (u32)(b >> 32) ^ c1 ^ k0, n2 = (u32)(a >> 32) ^ c3 ^ k1;
-        c0 = n0; c1 = (u32)b; c2 = n2; c3 = (u32)a;
-        k0 += 0x9E3779B9u; k1 += 0xBB67AE85u;
-    }
-    return make_uint4(c0, c1, c2, c3);
-}
-
 // A thread for each four units of a row.
 extern "C" __global__ void dropout(
     float* y, const float* x, int rows, int width, const u32* starts, const u32* examples, int steps,

@@ -56,6 +56,35 @@ impl Dropout {
     }
 }
 
+/// Dropout inside of another operation: how, and how the rows are packed.
+#[derive(Clone, Debug)]
+pub struct Dropped {
+    /// How.
+    pub how: Dropout,
+    /// The packed rows.
+    pub rows: Arc<Rows>,
+}
+
+impl Dropped {
+    /// Where anything is dropped at all, of so many rows.
+    pub(crate) fn any(dropped: Option<&Dropped>, rows: usize) -> Option<Dropped> {
+        let dropped = dropped?;
+        assert_eq!(rows, dropped.rows.total(), "{rows} rows for {} packed ones", dropped.rows.total());
+        assert!((0.0..1.0).contains(&dropped.how.rate), "a dropout rate of {}", dropped.how.rate);
+        (dropped.how.rate > 0.0).then(|| dropped.clone())
+    }
+
+    /// Drops numbers of a row.
+    pub(crate) fn apply_row(&self, row: usize, numbers: &mut [f32]) {
+        let (place, step) = self.rows.locate(row);
+        let (stream, example) = (self.how.stream(), self.rows.examples()[place]);
+        for (four, numbers) in numbers.chunks_mut(4).enumerate() {
+            let factors = self.how.factors(&stream, example, step as u32, four as u32);
+            numbers.iter_mut().zip(factors).for_each(|(x, factor)| *x *= factor);
+        }
+    }
+}
+
 /// Drops numbers of `x`, the rows of packed sequences; see the [module](self).
 pub fn dropout(x: &Var, rows: &Arc<Rows>, how: Dropout) -> Var {
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());

@@ -1,12 +1,12 @@
 use super::EPSILON;
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
-use crate::ops::sums::{column_sums, dot};
+use crate::ops::sums::{column_sums, column_sums_of_product, dot};
 use crate::product::Update;
 use crate::tensor::Tensor;
 
 /// What one number costs, in simple operations.
-const COST: usize = 4;
+pub(crate) const COST: usize = 4;
 
 /// The result, the normalised rows, and `r` of each row.
 pub(super) fn forward(cpu: &Cpu, x: &Tensor, gain: &Tensor, bias: &Tensor) -> (Tensor, Tensor, Tensor) {
@@ -24,12 +24,12 @@ pub(super) fn forward(cpu: &Cpu, x: &Tensor, gain: &Tensor, bias: &Tensor) -> (T
     (y, normal, inverse)
 }
 
-struct Forward<'a> {
-    x: &'a [f32],
-    gain: &'a [f32],
-    bias: &'a [f32],
-    y: &'a mut [f32],
-    normal: &'a mut [f32],
+pub(crate) struct Forward<'a> {
+    pub(crate) x: &'a [f32],
+    pub(crate) gain: &'a [f32],
+    pub(crate) bias: &'a [f32],
+    pub(crate) y: &'a mut [f32],
+    pub(crate) normal: &'a mut [f32],
 }
 
 impl Kernel for Forward<'_> {
@@ -53,18 +53,16 @@ impl Kernel for Forward<'_> {
     }
 }
 
-pub(super) fn to_bias(cpu: &Cpu, db: &mut [f32], dy: &Tensor, update: Update) {
+pub(crate) fn to_bias(cpu: &Cpu, db: &mut [f32], dy: &Tensor, update: Update) {
     column_sums(cpu, dy.mat(), db, update);
 }
 
-pub(super) fn to_gain(cpu: &Cpu, dg: &mut [f32], dy: &Tensor, normal: &Tensor, update: Update) {
-    let mut products = Tensor::new(dy.device(), dy.rows(), dy.columns(), dy.data());
-    products.data_mut().iter_mut().zip(normal.data()).for_each(|(p, n)| *p *= n);
-    column_sums(cpu, products.mat(), dg, update);
+pub(crate) fn to_gain(cpu: &Cpu, dg: &mut [f32], dy: &Tensor, normal: &Tensor, update: Update) {
+    column_sums_of_product(cpu, dy.mat(), normal.mat(), dg, update);
 }
 
 /// `dy` becomes `dx`.
-pub(super) fn to_input(
+pub(crate) fn to_input(
     cpu: &Cpu,
     mut dy: Tensor,
     gain: &Tensor,
@@ -81,11 +79,11 @@ pub(super) fn to_input(
     dy
 }
 
-struct Backward<'a> {
-    dy: &'a mut [f32],
-    gain: &'a [f32],
-    normal: &'a [f32],
-    inverse: f32,
+pub(crate) struct Backward<'a> {
+    pub(crate) dy: &'a mut [f32],
+    pub(crate) gain: &'a [f32],
+    pub(crate) normal: &'a [f32],
+    pub(crate) inverse: f32,
 }
 
 impl Kernel for Backward<'_> {

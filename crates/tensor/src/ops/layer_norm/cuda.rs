@@ -26,16 +26,16 @@ pub(super) fn forward(cuda: &Cuda, x: &Tensor, gain: &Tensor, bias: &Tensor) -> 
     (y, normal, inverse)
 }
 
-pub(super) fn to_bias(cuda: &Cuda, db: Pointer, dy: &Tensor, update: Update) {
+pub(crate) fn to_bias(cuda: &Cuda, db: Pointer, dy: &Tensor, update: Update) {
     column_sums(cuda, dy.view(), db, update);
 }
 
-pub(super) fn to_gain(cuda: &Cuda, dg: Pointer, dy: &Tensor, normal: &Tensor, update: Update) {
+pub(crate) fn to_gain(cuda: &Cuda, dg: Pointer, dy: &Tensor, normal: &Tensor, update: Update) {
     column_sums_of_product(cuda, dy.view(), normal.view(), dg, update);
 }
 
 /// `dy` becomes `dx`.
-pub(super) fn to_input(
+pub(crate) fn to_input(
     cuda: &Cuda,
     mut dy: Tensor,
     gain: &Tensor,

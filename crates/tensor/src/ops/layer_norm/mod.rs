@@ -8,7 +8,7 @@
 //! With `n = (x − mean)·r` and `r = 1/√(variance + ε)`, back: `dbias = Σ dy`, `dgain = Σ dy ⊙ n` over the rows, and with
 //! `g = dy ⊙ gain`: `dx = r·(g − mean(g) − n·mean(g ⊙ n))`.
 
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub mod reference;

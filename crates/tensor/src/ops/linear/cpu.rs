@@ -10,7 +10,7 @@ use std::ops::Range;
 /// before it changes.
 const KEPT_PACK_ROWS: usize = 512;
 
-pub(super) fn forward(cpu: &Cpu, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
+pub(crate) fn forward(cpu: &Cpu, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
     let mut y = Tensor::scratch(x.device(), x.rows(), weight.rows());
     let columns = y.columns();
     let update = match bias {
@@ -53,7 +53,7 @@ pub(crate) fn fill_rows(cpu: &Cpu, out: &mut [f32], columns: usize, row: &[f32])
     });
 }
 
-pub(super) fn backward(
+pub(crate) fn backward(
     cpu: &Cpu,
     gradients: &mut Gradients,
     dy: &Tensor,

@@ -5,7 +5,7 @@ use crate::product::Update;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
-pub(super) fn forward(cuda: &Cuda, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
+pub(crate) fn forward(cuda: &Cuda, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
     let (rows, columns) = (x.rows(), weight.rows());
     let mut y = Tensor::scratch(x.device(), rows, columns);
     let pointer = y.pointer_mut();
@@ -17,7 +17,7 @@ pub(super) fn forward(cuda: &Cuda, x: &Tensor, weight: &Tensor, bias: Option<&Te
     y
 }
 
-pub(super) fn backward(
+pub(crate) fn backward(
     cuda: &Cuda,
     gradients: &mut Gradients,
     dy: &Tensor,

@@ -9,9 +9,9 @@
 //!
 //! Back: `dx = dy·W`, `dW = dyᵀ·x`, `db` the sums of `dy`'s columns.
 
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
-mod cuda;
+pub(crate) mod cuda;
 pub mod reference;
 
 pub(crate) use cpu::{fill_rows, multiply_weight};

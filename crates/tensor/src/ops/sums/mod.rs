@@ -11,6 +11,28 @@ use crate::shared::SharedSlice;
 
 /// The sums of the columns of a row-major matrix, rows added from the first to the last.
 pub(crate) fn column_sums(cpu: &Cpu, a: Mat, out: &mut [f32], update: Update) {
+    sum_columns(cpu, a, out, update, |_, columns, sums| {
+        sums.iter_mut().zip(columns).for_each(|(sum, x)| *sum += x);
+    });
+}
+
+/// The sums of the columns of `a ⊙ b`, rows added from the first to the last.
+pub(crate) fn column_sums_of_product(cpu: &Cpu, a: Mat, b: Mat, out: &mut [f32], update: Update) {
+    assert_eq!((a.rows(), a.columns()), (b.rows(), b.columns()));
+    sum_columns(cpu, a, out, update, |(row, first), columns, sums| {
+        let b = &b.row(row)[first..];
+        sums.iter_mut().zip(columns).zip(b).for_each(|((sum, a), b)| *sum += a * b);
+    });
+}
+
+/// Walks over the rows of a row-major matrix; `add` gets the row, the first of its columns, their numbers and their sums.
+fn sum_columns(
+    cpu: &Cpu,
+    a: Mat,
+    out: &mut [f32],
+    update: Update,
+    add: impl Fn((usize, usize), &[f32], &mut [f32]) + Sync,
+) {
     assert_eq!(a.columns(), out.len());
     if update == Update::Set {
         out.fill(0.0);
@@ -24,9 +46,9 @@ pub(crate) fn column_sums(cpu: &Cpu, a: Mat, out: &mut [f32], update: Update) {
         let share = worker.share(columns, 2 * LANES);
         // SAFETY: the workers' columns do not overlap.
         let out = unsafe { shared.get_mut(share.clone()) };
-        let a = a.column_block(share);
-        for i in 0..a.rows() {
-            out.iter_mut().zip(a.row(i)).for_each(|(sum, x)| *sum += x);
+        let (first, a) = (share.start, a.column_block(share));
+        for row in 0..a.rows() {
+            add((row, first), a.row(row), out);
         }
     });
 }

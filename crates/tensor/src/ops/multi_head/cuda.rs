@@ -1,0 +1,144 @@
+//! A block of threads for each row and head. On the way back, queries come first, each with all keys that it sees; then each key
+//! and value, with all rows that read it: every number is summed up by one thread, in one order.
+
+use super::{Looking, MultiHead, Past};
+use crate::cuda::{Arg, Cuda, DeviceRows, Indices, Launch, Readers, Source};
+use crate::tensor::Tensor;
+
+pub(crate) const SOURCE: Source = Source::plain("multi_head", include_str!("multi_head.cu"));
+
+/// Threads of a block.
+const THREADS: usize = 128;
+/// The most steps of a source: so many energies fit into the memory that a block of threads shares.
+const LONGEST: usize = 40 * 1024 / size_of::<f32>();
+
+fn launch(rows: usize, heads: usize, steps: usize) -> Launch {
+    assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention has room for {LONGEST}");
+    // In eights: the compiler reads that many at a time where it unrolls a loop, also behind the last one.
+    let shared = steps.max(1).next_multiple_of(8) * size_of::<f32>();
+    Launch { blocks: [rows, heads], threads: [THREADS, 1], shared }
+}
+
+/// How both sides are packed, and who reads which.
+struct Packed {
+    rows: DeviceRows,
+    sources: DeviceRows,
+    of: Indices,
+}
+
+impl Packed {
+    fn new(looking: &Looking) -> Packed {
+        let device = looking.query.device();
+        Packed {
+            rows: DeviceRows::new(device, &looking.rows),
+            sources: DeviceRows::new(device, &looking.sources),
+            of: Indices::new(device, &looking.of),
+        }
+    }
+
+    /// The arguments that all kernels begin with.
+    fn arguments(&self, looking: &Looking) -> [Arg<'static>; 14] {
+        let Looking { query, memory, .. } = looking;
+        [
+            query.pointer().into(),
+            query.columns().into(),
+            memory.pointer().into(),
+            memory.columns().into(),
+            self.rows.starts().into(),
+            self.rows.steps.into(),
+            self.sources.starts().into(),
+            self.sources.lengths().into(),
+            self.sources.steps.into(),
+            self.of.pointer().into(),
+            looking.width.into(),
+            looking.depth().into(),
+            looking.how.scale.into(),
+            looking.how.causal.into(),
+        ]
+    }
+}
+
+/// The contexts, the log-sums, and the weights where they are asked for.
+pub(super) fn forward(cuda: &Cuda, looking: &Looking, weights: bool) -> (Tensor, Tensor, Option<Tensor>) {
+    let (device, heads) = (looking.query.device(), looking.how.heads);
+    let (total, steps) = (looking.rows.total(), looking.sources.steps());
+    let mut context = Tensor::scratch(device, total, looking.width);
+    let mut log_sums = Tensor::scratch(device, total, heads);
+    let mut weights = weights.then(|| Tensor::zeros(device, total, heads * steps));
+    let packed = Packed::new(looking);
+    let outputs = [
+        context.pointer_mut().into(),
+        log_sums.pointer_mut().into(),
+        weights.as_mut().map(Tensor::pointer_mut).into(),
+    ];
+    let arguments = [&packed.arguments(looking)[..], &outputs].concat();
+    // SAFETY: the tensors have the shapes that `look` has checked.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "forward"), launch(total, heads, steps), &arguments) };
+    (context, log_sums, weights)
+}
+
+/// The gradients of queries and of keys and values; of self-attention, all in the first.
+pub(super) fn backward(
+    cuda: &Cuda,
+    looking: &Looking,
+    dcontext: &Tensor,
+    log_sums: &Tensor,
+) -> (Tensor, Option<Tensor>) {
+    let Looking { query, memory, rows, sources, of, how, .. } = looking;
+    let device = dcontext.device();
+    let mut dquery = Tensor::scratch(device, query.rows(), query.columns());
+    let mut dmemory = (!looking.is_self()).then(|| Tensor::scratch(device, memory.rows(), memory.columns()));
+    let mut inner = Tensor::scratch(device, rows.total(), how.heads);
+    let packed = Packed::new(looking);
+    let readers = Readers::new(device, sources.batch(), of, rows);
+    let to_query = dquery.pointer_mut();
+    let to_memory = dmemory.as_mut().map_or(to_query, Tensor::pointer_mut);
+    let kept = [dcontext.pointer().into(), log_sums.pointer().into(), inner.pointer_mut().into()];
+    let of_query = [&packed.arguments(looking)[..], &kept, &[to_query.into()]].concat();
+    let of_readers = [to_memory.into(), readers.starts().into(), readers.rows().into()];
+    let of_memory = [&packed.arguments(looking)[..], &kept, &of_readers].concat();
+    let blocks = |rows| launch(rows, how.heads, sources.steps());
+    // SAFETY: as in the forward pass; every reader is a row of the queries.
+    unsafe {
+        cuda.launch(cuda.kernel(&SOURCE, "queries_back"), blocks(rows.total()), &of_query);
+        cuda.launch(cuda.kernel(&SOURCE, "memory_back"), blocks(sources.total()), &of_memory);
+    }
+    (dquery, dmemory)
+}
+
+/// Context and weights of one step of each row. Where each finds its keys and values goes over as addresses.
+pub(super) fn attend_past(
+    cuda: &Cuda,
+    query: &Tensor,
+    width: usize,
+    past: Past,
+    how: MultiHead,
+    [context, weights]: [&mut Tensor; 2],
+) {
+    let (rows, longest) = (query.rows(), past.longest());
+    let address = |row: usize, step: usize| {
+        if step >= past.length(row) {
+            return [0; 2];
+        }
+        let (tensor, at) = past.at(row, step);
+        tensor.pointer().at((at + 1) * tensor.columns() - 2 * width).words()
+    };
+    let addresses: Vec<u32> =
+        (0..rows).flat_map(|row| (0..longest).flat_map(move |step| address(row, step))).collect();
+    let lengths: Vec<u32> = (0..rows).map(|row| past.length(row) as u32).collect();
+    let [addresses, lengths] = [addresses, lengths].map(|numbers| Indices::new(query.device(), &numbers));
+    let arguments = [
+        query.pointer().into(),
+        query.columns().into(),
+        addresses.pointer().into(),
+        lengths.pointer().into(),
+        longest.into(),
+        width.into(),
+        how.depth(width).into(),
+        how.scale.into(),
+        context.pointer_mut().into(),
+        weights.pointer_mut().into(),
+    ];
+    // SAFETY: each address is that of a row's last 2·width numbers, and the tensors have the shapes that were checked.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, "past"), launch(rows, how.heads, longest), &arguments) };
+}
