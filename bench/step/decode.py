@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import nn
 
+from transformer import build_transformer, greedy_transformer, is_transformer
 from twin import PAD, build, layers_of, peak_megabytes
 
 
@@ -149,8 +150,11 @@ def beam_search(decoder, source, search):
 def run(tensors, repeats):
     beam, length_penalty, max_length, max_length_ratio, start, end = tensors["search"].tolist()
     search = Search(int(beam), length_penalty, int(max_length), max_length_ratio, int(start), int(end))
-    decoder = Decoder(build(tensors, layers_of(tensors), torch.device("cpu")))
-    decode = greedy if search.beam == 1 else beam_search
+    if is_transformer(tensors):
+        decoder, decode = build_transformer(tensors, torch.device("cpu")), greedy_transformer
+    else:
+        decoder = Decoder(build(tensors, layers_of(tensors), torch.device("cpu")))
+        decode = greedy if search.beam == 1 else beam_search
     batches = [tensors[f"{i}/source"] for i in range(sum(name.endswith("/source") for name in tensors))]
     decode(decoder, batches[0], search)
     times = []

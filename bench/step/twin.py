@@ -18,6 +18,8 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from transformer import build_transformer, is_transformer
+
 WARM_UP = 2  # on the CPU
 CUDA_WARM_UP = 5
 CUDA_STRETCHES = 3
@@ -107,9 +109,9 @@ def peak_megabytes():
 
 def prepare(tensors, device, precision, rate, capturable=False):
     """A translator, those of its parameters that are trained, and Adam."""
-    model = build(tensors, layers_of(tensors), device)
+    model = build_transformer(tensors, device) if is_transformer(tensors) else build(tensors, layers_of(tensors), device)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if precision == "bf16":
+    if precision == "bf16" and not is_transformer(tensors):
         # Autocast keeps the cast of a trained weight until the step ends; a frozen one it would cast at each use.
         for cell in model.decoder:
             cell.bias_hh.data = cell.bias_hh.data.bfloat16()

@@ -51,12 +51,18 @@ enum Row {
     /// Greedy decoding of 32 sentences.
     #[value(name = "w3-32")]
     W3Together,
+    /// A training step of a Transformer.
+    W4,
+    /// Greedy decoding of one sentence by a Transformer.
+    #[value(name = "w4-1")]
+    W4Alone,
     W5,
     W6,
 }
 
 impl Row {
-    const ALL: [Row; 6] = [Row::W1, Row::W2, Row::W3Alone, Row::W3Together, Row::W5, Row::W6];
+    const ALL: [Row; 8] =
+        [Row::W1, Row::W2, Row::W3Alone, Row::W3Together, Row::W4, Row::W4Alone, Row::W5, Row::W6];
 
     fn name(self) -> &'static str {
         match self {
@@ -64,6 +70,8 @@ impl Row {
             Row::W2 => "W2",
             Row::W3Alone => "W3, 1 sentence",
             Row::W3Together => "W3, 32 sentences",
+            Row::W4 => "W4",
+            Row::W4Alone => "W4, 1 sentence",
             Row::W5 => "W5",
             Row::W6 => "W6",
         }
@@ -74,6 +82,12 @@ impl Row {
             Row::W1 => "training step: 64 sentences, 30 → 30 tokens; vocabulary 8,000, decoder 512",
             Row::W2 => "training step: 64 sentences, 30 → 30 tokens; vocabulary 3,000, decoder 256",
             Row::W3Alone | Row::W3Together => "greedy decoding: W1's sizes, 30 tokens, 30 steps",
+            Row::W4 => {
+                "training step of a Transformer: 64 sentences, 30 → 30 tokens; vocabulary 8,000, width 256, 3 + 3 layers"
+            }
+            Row::W4Alone => {
+                "greedy decoding by a Transformer: W4's sizes, 30 tokens, 30 steps, both sides with a cache"
+            }
             Row::W5 => {
                 "training on real batches: 100 of Multi30k with 4,096 tokens; W1's sizes, BPE of 8,000"
             }
@@ -84,8 +98,10 @@ impl Row {
     /// The figure that is compared.
     fn figure(self) -> Figure {
         match self {
-            Row::W1 | Row::W2 => Figure { key: "ms", unit: "ms", scale: 1.0, digits: 0 },
-            Row::W3Alone | Row::W3Together => Figure { key: "seconds", unit: "ms", scale: 1e3, digits: 1 },
+            Row::W1 | Row::W2 | Row::W4 => Figure { key: "ms", unit: "ms", scale: 1.0, digits: 0 },
+            Row::W3Alone | Row::W3Together | Row::W4Alone => {
+                Figure { key: "seconds", unit: "ms", scale: 1e3, digits: 1 }
+            }
             Row::W5 => Figure { key: "tokens_per_second", unit: "tokens/s", scale: 1.0, digits: 0 },
             Row::W6 => Figure { key: "seconds", unit: "s", scale: 1.0, digits: 2 },
         }
@@ -119,8 +135,10 @@ impl Row {
         match self {
             Row::W1 => peer::training_steps(Workload::W1, settings),
             Row::W2 => peer::training_steps(Workload::W2, settings),
-            Row::W3Alone => peer::decoding(&Decoding::Greedy { sentences: 1, repeats: 20 }, settings),
-            Row::W3Together => peer::decoding(&Decoding::Greedy { sentences: 32, repeats: 5 }, settings),
+            Row::W3Alone => peer::decoding(&greedy(false, 1, 20), settings),
+            Row::W3Together => peer::decoding(&greedy(false, 32, 5), settings),
+            Row::W4 => peer::training_steps(Workload::W4, settings),
+            Row::W4Alone => peer::decoding(&greedy(true, 1, 20), settings),
             Row::W5 => {
                 let files = |key: &str, names: [&str; 2]| {
                     let [source, target] = names.map(|name| absolute(&data.join(name)));
@@ -143,7 +161,7 @@ impl Row {
     /// What shows that both sides did the same work.
     fn check(self, runs: &Runs, arguments: &Arguments) -> Result<String> {
         match self {
-            Row::W1 | Row::W2 => {
+            Row::W1 | Row::W2 | Row::W4 => {
                 let [ours, theirs] = runs.middles("first_loss")?;
                 Ok(format!("first loss {ours:.5}, PyTorch {theirs:.5}"))
             }
@@ -151,7 +169,7 @@ impl Row {
                 let [ours, theirs] = runs.middles("valid_loss")?;
                 Ok(format!("validation loss {ours:.4}, PyTorch {theirs:.4}"))
             }
-            Row::W3Alone | Row::W3Together => {
+            Row::W3Alone | Row::W3Together | Row::W4Alone => {
                 Ok(format!("{:.1} % of the outputs are the same", runs.same_outputs()? * 100.0))
             }
             Row::W6 => {
@@ -168,13 +186,18 @@ impl Row {
         match self {
             Row::W1 => Some(141.0),
             Row::W2 => Some(32.4),
+            Row::W4 => Some(87.3),
             _ => None,
         }
     }
 
     fn compares_memory(self) -> bool {
-        matches!(self, Row::W1 | Row::W2 | Row::W5)
+        matches!(self, Row::W1 | Row::W2 | Row::W4 | Row::W5)
     }
+}
+
+fn greedy(transformer: bool, sentences: usize, repeats: usize) -> Decoding {
+    Decoding::Greedy { transformer, sentences, repeats }
 }
 
 fn absolute(path: &Path) -> Result<String> {

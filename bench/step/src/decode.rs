@@ -1,11 +1,11 @@
 //! Decoding: greedy with random weights for a fixed number of steps, and a beam with a trained model over a test set.
 
 use crate::ours::{Contents, floats, median, padded, peak_megabytes, save, tokens, weights_of};
-use crate::workload::{LENGTH, Workload};
+use crate::workload::{LENGTH, Workload, transformer};
 use anyhow::{Context, Result, anyhow};
 use couplet_data::{END, START};
 use couplet_nn::{BridgeKind, DecoderState, ModelConfig, Seq2Seq};
-use couplet_search::{Folder, Loaded, Model, Network, SearchConfig, Step, search};
+use couplet_search::{Folder, Loaded, Model, Network, SearchConfig, Shown, Step, search};
 use couplet_tensor::{Device, Isa, Params};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -23,8 +23,11 @@ const NO_END: u32 = u32::MAX;
 /// What is decoded.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub(crate) enum Decoding {
-    /// Greedily, 30 steps from sources of 30 random tokens, with random weights of W1's sizes.
+    /// Greedily, 30 steps from sources of 30 random tokens, with random weights of W1's sizes, or of W4's.
     Greedy {
+        /// W4's Transformer.
+        #[arg(long)]
+        transformer: bool,
         #[arg(long, default_value_t = 1)]
         sentences: usize,
         /// How often; the median counts.
@@ -54,10 +57,10 @@ impl Decoding {
     /// The same as words of a command line.
     pub(crate) fn words(&self) -> Vec<String> {
         match self {
-            Decoding::Greedy { sentences, repeats } => {
-                ["greedy", "--sentences", &sentences.to_string(), "--repeats", &repeats.to_string()]
-                    .map(str::to_owned)
-                    .to_vec()
+            Decoding::Greedy { transformer, sentences, repeats } => {
+                let words =
+                    ["greedy", "--sentences", &sentences.to_string(), "--repeats", &repeats.to_string()];
+                words.into_iter().chain(transformer.then_some("--transformer")).map(str::to_owned).collect()
             }
             Decoding::Beam { model, source } => {
                 let path = |path: &Path| path.display().to_string();
@@ -81,17 +84,23 @@ struct Job {
 impl Job {
     fn new(decoding: &Decoding, device: &Device) -> Result<Job> {
         match decoding {
-            Decoding::Greedy { sentences, repeats } => Job::greedy(*sentences, *repeats, device),
+            Decoding::Greedy { transformer, sentences, repeats } => {
+                Job::greedy(*transformer, *sentences, *repeats, device)
+            }
             Decoding::Beam { model, source } => Job::beam(model, source, device),
         }
     }
 
-    fn greedy(sentences: usize, repeats: usize, device: &Device) -> Result<Job> {
+    fn greedy(of_w4: bool, sentences: usize, repeats: usize, device: &Device) -> Result<Job> {
         let sizes = Workload::W1.sizes();
         let mut params = Params::new(device, 1);
-        let config = ModelConfig { bridge: BridgeKind::Copy, ..ModelConfig::default() };
+        let recurrent = || ModelConfig { bridge: BridgeKind::Copy, ..ModelConfig::default() };
+        let config = if of_w4 { transformer() } else { recurrent() };
         let model = Seq2Seq::new(&mut params, &config, sizes.source_vocabulary, sizes.target_vocabulary)?;
-        spread(&mut params);
+        // A Transformer's norms undo what is larger, and its vectors differ from the beginning.
+        if !of_w4 {
+            spread(&mut params);
+        }
         let pairs = Workload::W1.pairs().into_iter().take(sentences);
         let batch = pairs.map(|(source, _)| source).enumerate().collect();
         let search =
@@ -120,7 +129,7 @@ impl Job {
     }
 
     fn decode(&self, batch: &[(usize, Vec<u32>)]) -> Vec<(usize, Vec<u32>)> {
-        let network = Network { model: &self.model, params: &self.params, head: None };
+        let network = Network { model: &self.model, params: &self.params, shown: Shown::default() };
         let sources: Vec<&[u32]> = batch.iter().map(|(_, tokens)| &tokens[..]).collect();
         let found = search(&Ending { network, end: self.end }, &sources, &self.search);
         let best = found

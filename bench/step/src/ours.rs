@@ -139,9 +139,16 @@ pub(crate) fn padded(sequences: impl Iterator<Item = Vec<u32>>) -> Vec<Vec<u32>>
 pub(crate) fn weights_of(params: &Params) -> Vec<(String, Contents)> {
     let contents = |param| {
         let tensor = params.tensor(param);
-        (twins_name(params.name(param)), floats(&[tensor.rows(), tensor.columns()], &tensor.to_vec()))
+        let name = params.name(param);
+        let name = if is_transformer(params) { name.to_owned() } else { twins_name(name) };
+        (name, floats(&[tensor.rows(), tensor.columns()], &tensor.to_vec()))
     };
     params.iter().map(contents).collect()
+}
+
+/// A Transformer's twin has our names.
+fn is_transformer(params: &Params) -> bool {
+    params.find("encoder.layers.0.norm1.weight").is_some()
 }
 
 fn twins_name(name: &str) -> String {

@@ -22,6 +22,31 @@ macro_rules! cells {
             $($(#[$about])* $kind,)*
             /// The tokens' vectors themselves, without any order.
             Bag,
+            /// Bare layers of self-attention, `C = V·softmax(KᵀQ)`.
+            SelfAttention,
+            /// A Transformer's encoder.
+            Transformer,
+        }
+
+        /// A writer: layers of a cell, or of attention.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum WriterKind {
+            $($(#[$about])* $kind,)*
+            /// A bare layer of attention, whose context is what a token is predicted from.
+            Attention,
+            /// A Transformer's decoder.
+            Transformer,
+        }
+
+        impl WriterKind {
+            /// The cell of its layers.
+            pub fn cell(self) -> Option<CellKind> {
+                match self {
+                    $(WriterKind::$kind => Some(CellKind::$kind),)*
+                    WriterKind::Attention | WriterKind::Transformer => None,
+                }
+            }
         }
 
         impl ReaderKind {
@@ -29,7 +54,7 @@ macro_rules! cells {
             pub fn cell(self) -> Option<CellKind> {
                 match self {
                     $(ReaderKind::$kind => Some(CellKind::$kind),)*
-                    ReaderKind::Bag => None,
+                    ReaderKind::Bag | ReaderKind::SelfAttention | ReaderKind::Transformer => None,
                 }
             }
         }

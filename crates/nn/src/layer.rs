@@ -25,6 +25,22 @@ impl Linear {
         }
     }
 
+    /// Adds parameters of these names, the weight evenly distributed up to `√(6 / (inputs + outputs))` and the bias zero, as PyTorch
+    /// has them in a Transformer.
+    pub fn glorot(
+        params: &mut Params,
+        weight: &str,
+        bias: Option<&str>,
+        inputs: usize,
+        outputs: usize,
+    ) -> Linear {
+        let init = Init::Uniform((6.0 / (inputs + outputs) as f32).sqrt());
+        Linear {
+            weight: params.add(weight, outputs, inputs, init),
+            bias: bias.map(|bias| params.add(bias, 1, outputs, Init::Constant(0.0))),
+        }
+    }
+
     /// `x·Wᵀ + b`
     pub fn forward(&self, pass: &Pass, x: &Var) -> Var {
         let (weight, bias) = self.weights(pass);
@@ -48,6 +64,12 @@ impl Embedding {
     /// Adds `name.weight`.
     pub fn new(params: &mut Params, name: &str, vocabulary: usize, width: usize) -> Embedding {
         Embedding { weight: params.add(&format!("{name}.weight"), vocabulary, width, Init::Uniform(0.1)) }
+    }
+
+    /// Adds `name.weight` for a Transformer, which multiplies its vectors by `√width`: their numbers are then around 1.
+    pub fn scaled(params: &mut Params, name: &str, vocabulary: usize, width: usize) -> Embedding {
+        let init = Init::Uniform((3.0 / width as f32).sqrt());
+        Embedding { weight: params.add(&format!("{name}.weight"), vocabulary, width, init) }
     }
 
     /// The vectors of tokens.

@@ -44,19 +44,20 @@ mod seq2seq;
 #[cfg(test)]
 mod testing;
 mod tokens;
+mod transformer;
 pub mod weights;
 
 pub use activation::ActivationKind;
 pub use attention::{AttentionKind, ScoreKind};
-pub use cell::{Cell, CellKind, ReaderKind};
+pub use cell::{Cell, CellKind, ReaderKind, WriterKind};
 pub use classifier::Classifier;
 pub use config::{
     AttentionConfig, BridgeKind, ClassifierConfig, ConfigError, ContextConfig, ContextKind, DecoderConfig,
-    EncoderConfig, FeatureConfig, FeatureKind, InputKind, LabellerConfig, ModelConfig, OutputKind, QueryKind,
-    Reach, ReadoutKind, Sizes, StateShape, Tied,
+    EncoderConfig, FeatureConfig, FeatureKind, FeedForwardKind, InputKind, LabellerConfig, ModelConfig,
+    NormPlace, OutputKind, PositionKind, QueryKind, Reach, ReadoutKind, Sizes, StateShape, Tied,
 };
-pub use decoder::{Decoder, DecoderState, Sequence, Stepped};
+pub use decoder::{DecoderState, Sequence, Stepped};
 pub use encoder::{Encoded, Encoder};
 pub use pass::{Pass, Training};
-pub use seq2seq::{Loss, Seq2Seq};
+pub use seq2seq::{Loss, Seq2Seq, Sights};
 pub use tokens::{Batch, LabelledBatch, Packed};

@@ -47,6 +47,20 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Whether it learns.
+    pub fn is_training(&self) -> bool {
+        self.training.is_some()
+    }
+
+    /// Dropout inside of an operation, while training; as [`Pass::dropout`] otherwise.
+    pub fn dropped(&self, rows: &Arc<Rows>, how: Dropout, layer: u32) -> Option<ops::Dropped> {
+        let Dropout { rate, variational } = how;
+        self.training.map(|Training { seed, update, .. }| ops::Dropped {
+            how: ops::Dropout { rate, seed, update, layer, variational },
+            rows: Arc::clone(rows),
+        })
+    }
+
     /// Drops numbers of a layer's output while training. Every layer that drops has a number of its own.
     pub fn dropout(&self, x: Var, rows: &Arc<Rows>, how: Dropout, layer: u32) -> Var {
         let Dropout { rate, variational } = how;

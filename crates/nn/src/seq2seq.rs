@@ -1,10 +1,13 @@
 //! Encoder, context, bridge, attention and decoder, joined.
 
-use crate::attention::Attention;
 use crate::bridge::Bridge;
+use crate::cell::WriterKind;
 use crate::config::{ConfigError, ModelConfig};
 use crate::context::Context;
-use crate::decoder::{Decoder, DecoderState, RecurrentDecoder, Sequence, Stepped};
+use crate::decoder::{
+    AttentionDecoder, Decoder, DecoderState, RecurrentDecoder, Sequence, Stepped, TransformerDecoder,
+    WriterState,
+};
 use crate::encoder::{Encoded, Encoder};
 use crate::pass::Pass;
 use crate::tokens::{Batch, Packed};
@@ -16,9 +19,24 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Seq2Seq {
     encoder: Encoder,
-    context: Context,
-    bridge: Bridge,
-    decoder: RecurrentDecoder,
+    writer: Writer,
+}
+
+/// What writes, and how it is told of the source.
+#[derive(Clone, Debug)]
+enum Writer {
+    Recurrent { context: Context, bridge: Bridge, decoder: RecurrentDecoder },
+    Attention(AttentionDecoder),
+    Transformer(TransformerDecoder),
+}
+
+/// How a model looks at the source in each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sights {
+    /// How many layers look.
+    pub layers: usize,
+    /// How many times each of them.
+    pub heads: usize,
 }
 
 /// The loss of a batch.
@@ -40,20 +58,45 @@ impl Seq2Seq {
     ) -> Result<Seq2Seq, ConfigError> {
         config.check()?;
         config.check_vocabularies(source_vocabulary, target_vocabulary)?;
-        let (width, first) =
-            (config.encoder.width(source_vocabulary), config.first_states(source_vocabulary));
-        let contexts = config.step_contexts(source_vocabulary);
+        let width = config.encoder.width(source_vocabulary);
         let encoder = Encoder::new(params, &config.encoder, source_vocabulary);
-        let context = Context::new(params, &config.context, width);
-        let bridge = Bridge::new(params, config.bridge, first.as_ref(), config.decoder.states());
-        let shared = encoder.embedding();
-        let decoder = RecurrentDecoder::new(params, config, width, contexts, target_vocabulary, shared);
-        Ok(Seq2Seq { encoder, context, bridge, decoder })
+        let (decoder, shared) = (&config.decoder, encoder.embedding());
+        let writer = match (decoder.cell(), decoder.states()) {
+            (Some(cell), Some(states)) => {
+                let first = config.first_states(source_vocabulary);
+                let contexts = config.step_contexts(source_vocabulary);
+                let context = Context::new(params, &config.context, width);
+                let bridge = Bridge::new(params, config.bridge, first.as_ref(), states);
+                let decoder =
+                    RecurrentDecoder::new(params, config, cell, width, contexts, target_vocabulary, shared);
+                Writer::Recurrent { context, bridge, decoder }
+            }
+            _ if decoder.kind == WriterKind::Attention => {
+                Writer::Attention(AttentionDecoder::new(params, decoder, width, target_vocabulary, shared))
+            }
+            _ => Writer::Transformer(TransformerDecoder::new(
+                params,
+                decoder,
+                width,
+                target_vocabulary,
+                shared,
+            )),
+        };
+        Ok(Seq2Seq { encoder, writer })
     }
 
     /// How it looks at the source while it writes, if it does.
-    pub fn attention(&self) -> Option<&Attention> {
-        self.decoder.attention()
+    pub fn sights(&self) -> Option<Sights> {
+        match &self.writer {
+            Writer::Recurrent { decoder, .. } => {
+                decoder.attention().map(|attention| Sights { layers: 1, heads: attention.heads() })
+            }
+            Writer::Attention(decoder) => Some(Sights { layers: 1, heads: decoder.heads() }),
+            Writer::Transformer(decoder) => {
+                let (layers, heads) = decoder.sights();
+                Some(Sights { layers, heads })
+            }
+        }
     }
 
     /// Reads packed sources.
@@ -63,30 +106,66 @@ impl Seq2Seq {
 
     /// Where the decoder stands before its first step; row `i` reads the source at place `of[i]`.
     pub fn start(&self, pass: &Pass, encoded: &Encoded, of: Arc<[u32]>) -> DecoderState {
-        let told = self.context.forward(pass, encoded);
-        let first = self.bridge.forward(pass, &told.first, &of);
-        let each_step = told.each_step.map(|context| gather_rows(&context, &of)); // [readers, context]
-        let attention = self.decoder.attention();
-        let memory = attention.map(|attention| attention.memory(pass, &encoded.states, &encoded.rows, of));
-        self.decoder.start(pass, first, each_step, memory)
+        DecoderState(match &self.writer {
+            Writer::Recurrent { context, bridge, decoder } => {
+                let told = context.forward(pass, encoded);
+                let first = bridge.forward(pass, &told.first, &of);
+                let each_step = told.each_step.map(|context| gather_rows(&context, &of)); // [readers, context]
+                let attention = decoder.attention();
+                let memory =
+                    attention.map(|attention| attention.memory(pass, &encoded.states, &encoded.rows, of));
+                WriterState::Recurrent(decoder.start(pass, first, each_step, memory).into())
+            }
+            Writer::Attention(decoder) => WriterState::Attention(decoder.start(pass, encoded, of)),
+            Writer::Transformer(decoder) => WriterState::Transformer(decoder.start(pass, encoded, of)),
+        })
     }
 
     /// One step of the decoder.
+    ///
+    /// # Panics
+    /// With a state of another model.
     pub fn step(&self, pass: &Pass, tokens: &[u32], state: &DecoderState) -> Stepped {
-        self.decoder.step(pass, tokens, state)
+        match (&self.writer, &state.0) {
+            (Writer::Recurrent { decoder, .. }, WriterState::Recurrent(state)) => {
+                decoder.step(pass, tokens, state).any(|state| WriterState::Recurrent(state.into()))
+            }
+            (Writer::Attention(decoder), WriterState::Attention(state)) => {
+                decoder.step(pass, tokens, state).any(WriterState::Attention)
+            }
+            (Writer::Transformer(decoder), WriterState::Transformer(state)) => {
+                decoder.step(pass, tokens, state).any(WriterState::Transformer)
+            }
+            _ => panic!("a state of another model"),
+        }
     }
 
     /// All steps of a batch's targets.
     pub fn sequence(&self, pass: &Pass, batch: &Batch) -> Sequence {
         let encoded = self.encode(pass, &batch.source);
         let state = self.start(pass, &encoded, Arc::clone(&batch.source_of));
-        self.decoder.sequence(pass, &batch.input, &state)
+        match (&self.writer, &state.0) {
+            (Writer::Recurrent { decoder, .. }, WriterState::Recurrent(state)) => {
+                decoder.sequence(pass, &batch.input, state)
+            }
+            (Writer::Attention(decoder), WriterState::Attention(state)) => {
+                decoder.sequence(pass, &batch.input, state)
+            }
+            (Writer::Transformer(decoder), WriterState::Transformer(state)) => {
+                decoder.sequence(pass, &batch.input, state)
+            }
+            _ => unreachable!("a model starts with a state of its own"),
+        }
     }
 
     /// The cross-entropy of a batch's target tokens.
     pub fn loss(&self, pass: &Pass, batch: &Batch, smoothing: f32) -> Loss {
         let features = self.sequence(pass, batch).features;
-        let (weight, bias) = self.decoder.output(pass);
+        let (weight, bias) = match &self.writer {
+            Writer::Recurrent { decoder, .. } => decoder.output(pass),
+            Writer::Attention(decoder) => decoder.output(pass),
+            Writer::Transformer(decoder) => decoder.output(pass),
+        };
         let how = CrossEntropy { scale: 1.0 / batch.targets() as f32, smoothing };
         let (mean, of_rows) = cross_entropy(&features, &weight, bias.as_ref(), &batch.output, how);
         Loss { mean, of_rows }

@@ -20,6 +20,6 @@ pub use classify::{LoadedClassifier, Prediction, log_probabilities, most_probabl
 pub use config::SearchConfig;
 pub use folder::{Folder, FolderError, Loaded};
 pub use model::{Model, Step};
-pub use network::Network;
+pub use network::{Network, Shown};
 pub use task::Task;
 pub use translate::{LONGEST_SOURCE, Translation, Translator};

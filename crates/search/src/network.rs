@@ -2,7 +2,7 @@
 
 use crate::model::{Model, Step};
 use couplet_data::{END, START};
-use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq};
+use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq, Sights};
 use couplet_tensor::ops::likeliest;
 use couplet_tensor::{Params, Tensor};
 
@@ -13,20 +13,38 @@ pub struct Network<'a> {
     pub model: &'a Seq2Seq,
     /// Its weights.
     pub params: &'a Params,
-    /// Which of the attention's heads is shown, the first being 0; without a choice, the mean of all.
+    /// What of its attention is shown.
+    pub shown: Shown,
+}
+
+/// Which part of a model's attention is shown; without a choice, the mean of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Which layer, the first being 0.
+    pub layer: Option<usize>,
+    /// Which head of each layer, the first being 0.
     pub head: Option<usize>,
 }
 
+impl Shown {
+    /// Which of the weights that stand side by side, layer by layer and head by head.
+    fn places(self, Sights { layers, heads }: Sights) -> Vec<usize> {
+        let one_of = |one: Option<usize>, all: usize| one.map_or(0..all, |one| one..one + 1);
+        let of_layer = |layer: usize| one_of(self.head, heads).map(move |head| layer * heads + head);
+        one_of(self.layer, layers).flat_map(of_layer).collect()
+    }
+}
+
 impl Network<'_> {
-    /// How much each row looked at each place of its source, row after row, from the weights of all heads side by side. Nothing
+    /// How much each row looked at each place of its source, row after row, from the weights of all layers and heads side by side. Nothing
     /// without attention.
     pub(crate) fn shown(&self, weights: Option<&Tensor>) -> Vec<f32> {
-        let Some((weights, attention)) = weights.zip(self.model.attention()) else { return Vec::new() };
-        let (heads, places) = (attention.heads(), weights.columns() / attention.heads());
+        let Some((weights, sights)) = weights.zip(self.model.sights()) else { return Vec::new() };
+        let (chosen, places) =
+            (self.shown.places(sights), weights.columns() / (sights.layers * sights.heads));
         let of_row = |row: &[f32]| -> Vec<f32> {
-            let chosen = self.head.map_or(0..heads, |head| head..head + 1);
             let mean = |place: usize| {
-                chosen.clone().map(|head| row[head * places + place]).sum::<f32>() / chosen.len() as f32
+                chosen.iter().map(|one| row[one * places + place]).sum::<f32>() / chosen.len() as f32
             };
             (0..places).map(mean).collect()
         };

@@ -3,7 +3,7 @@
 use crate::beam::{Hypothesis, search};
 use crate::config::SearchConfig;
 use crate::folder::Loaded;
-use crate::network::Network;
+use crate::network::{Network, Shown};
 use couplet_data::{END, START, Tokenizer, in_order};
 use couplet_nn::{Batch, Pass, Seq2Seq};
 use couplet_tensor::Params;
@@ -22,8 +22,8 @@ pub struct Translator<'a> {
     pub source: &'a Tokenizer,
     /// Its target's tokenizer.
     pub target: &'a Tokenizer,
-    /// Which of the attention's heads is shown, the first being 0; without a choice, the mean of all.
-    pub head: Option<usize>,
+    /// What of its attention is shown.
+    pub shown: Shown,
 }
 
 /// A translated line.
@@ -46,7 +46,7 @@ pub struct Translation {
 impl<'a> From<&'a Loaded> for Translator<'a> {
     fn from(loaded: &'a Loaded) -> Self {
         let Loaded { source, target, model, params, .. } = loaded;
-        Translator { model, params, source, target, head: None }
+        Translator { model, params, source, target, shown: Shown::default() }
     }
 }
 
@@ -92,7 +92,7 @@ impl Translator<'_> {
     }
 
     fn network(&self) -> Network<'_> {
-        Network { model: self.model, params: self.params, head: self.head }
+        Network { model: self.model, params: self.params, shown: self.shown }
     }
 
     fn encode(&self, line: &str) -> Vec<u32> {

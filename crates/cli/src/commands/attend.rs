@@ -3,7 +3,7 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::wants_colour;
 use couplet_data::write_whole;
 use couplet_plot::{Colour, Heatmap};
-use couplet_search::{Folder, Loaded, Translation, Translator};
+use couplet_search::{Folder, Loaded, Shown, Translation, Translator};
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     /// Write an SVG file instead of drawing in the terminal.
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Show one of the layers that look at the source, the first being 1 [default: the mean of all]
+    #[arg(long, value_name = "N")]
+    layer: Option<usize>,
     /// Show one of the attention's heads, the first being 1 [default: the mean of all]
     #[arg(long, value_name = "N")]
     head: Option<usize>,
@@ -46,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Some(text) => text.clone(),
         None => read_stdin()?,
     };
-    let translator = Translator { head: chosen_head(arguments, &loaded)?, ..Translator::from(&loaded) };
+    let translator = Translator { shown: shown(arguments, &loaded)?, ..Translator::from(&loaded) };
     let translation = match &arguments.target {
         Some(target) => translator.force(&text, target),
         None => translator.translate(&[&text], &loaded.search).remove(0),
@@ -62,21 +65,26 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// The head to show, the first being 0. A model without attention has nothing to show.
-fn chosen_head(arguments: &Arguments, loaded: &Loaded) -> Result<Option<usize>, Failure> {
-    let Some(attention) = loaded.model.attention() else {
+/// What to show. A model without attention has nothing to show.
+fn shown(arguments: &Arguments, loaded: &Loaded) -> Result<Shown, Failure> {
+    let Some(sights) = loaded.model.sights() else {
         return Err(Failure::new(
             format!("{}: this model has no attention to show", arguments.model.display()),
             Some("train a model whose model.attention.score is not \"none\"".to_owned()),
         ));
     };
-    let heads = attention.heads();
-    match arguments.head {
-        Some(head) if !(1..=heads).contains(&head) => Err(Failure::usage(
-            format!("--head {head}: the model's attention has {heads}"),
-            Some(format!("a head from 1 to {heads}, or leave it out for the mean of all")),
+    let layer = chosen("layer", arguments.layer, sights.layers)?;
+    Ok(Shown { layer, head: chosen("head", arguments.head, sights.heads)? })
+}
+
+/// One of so many layers or heads, the first being 0.
+fn chosen(what: &str, number: Option<usize>, count: usize) -> Result<Option<usize>, Failure> {
+    match number {
+        Some(number) if !(1..=count).contains(&number) => Err(Failure::usage(
+            format!("--{what} {number}: the model's attention has {count}"),
+            Some(format!("a {what} from 1 to {count}, or leave it out for the mean of all")),
         )),
-        head => Ok(head.map(|head| head - 1)),
+        number => Ok(number.map(|number| number - 1)),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use couplet_data::{demo, write_whole};
 use couplet_metrics::exact_match;
-use couplet_search::Translator;
+use couplet_search::{Shown, Translator};
 use couplet_train::{Config, Corpus, Trainer};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         params: &trained.params,
         source: &trained.lessons.source,
         target: &trained.lessons.target,
-        head: None,
+        shown: Shown::default(),
     };
     let sources: Vec<&str> = data.test.iter().map(|pair| pair.source.as_str()).collect();
     let targets: Vec<&str> = data.test.iter().map(|pair| pair.target.as_str()).collect();

@@ -82,14 +82,20 @@ impl Row {
         self.name.split('.').next().unwrap_or_default()
     }
 
-    /// The recurrent layer, both directions together: `l0` of `encoder.weight_ih_l0_reverse`.
+    /// The layer: of a recurrent one both directions together, `l0` of `encoder.weight_ih_l0_reverse`; of a Transformer
+    /// `layers.0` of `encoder.layers.0.norm1.weight`.
     fn layer(&self) -> Option<&str> {
+        if let Some((_, rest)) = self.name.split_once(".layers.") {
+            let number = rest.split('.').next()?;
+            let start = self.name.len() - rest.len() - "layers.".len();
+            return self.name.get(start..start + "layers.".len() + number.len());
+        }
         let (_, layer) = self.name.split_once("_ih_").or_else(|| self.name.split_once("_hh_"))?;
         layer.split('_').next()
     }
 }
 
-/// The parts of a model, each with its parameters, and sums of recurrent layers, of parts and of all.
+/// The parts of a model, each with its parameters, and sums of layers, of parts and of all.
 fn print_table(params: &Params) {
     let row = |param| Row { name: params.name(param).to_owned(), shape: params.tensor(param).shape() };
     let rows: Vec<Row> = params.iter().map(row).collect();

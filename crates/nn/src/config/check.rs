@@ -1,11 +1,11 @@
 //! Refuses what makes no model, by name, before any data is read.
 
 use super::{
-    AttentionConfig, BridgeKind, ContextKind, EncoderConfig, InputKind, ModelConfig, QueryKind, Reach,
-    ReadoutKind, Sizes, Tied,
+    AttentionConfig, BridgeKind, ContextConfig, ContextKind, DecoderConfig, EncoderConfig, InputKind,
+    ModelConfig, PositionKind, QueryKind, Reach, ReadoutKind, Sizes, Tied,
 };
 use crate::attention::{AttentionKind, Made};
-use crate::cell::{CellKind, ReaderKind};
+use crate::cell::{CellKind, ReaderKind, WriterKind};
 use thiserror::Error;
 
 /// A config that makes no model.
@@ -77,8 +77,45 @@ impl EncoderConfig {
             "a size, or a list with a size for each layer",
         )?;
         self.check_order()?;
+        self.check_attention()?;
         check_cell("model.encoder", self.kind.cell(), self.activation.is_some(), self.forget_bias.is_some())?;
         self.check_residual()
+    }
+
+    fn check_attention(&self) -> Result<(), ConfigError> {
+        let keys = [
+            ("heads", self.heads.is_some(), true),
+            ("positions", self.positions.is_some(), true),
+            ("norm", self.norm.is_some(), false),
+            ("feed_forward", self.feed_forward.is_some(), false),
+        ];
+        let bare = self.kind == ReaderKind::SelfAttention;
+        check_keys("model.encoder", self.kind == ReaderKind::Transformer, bare, "self-attention", keys)?;
+        if !matches!(self.kind, ReaderKind::Transformer | ReaderKind::SelfAttention) {
+            return Ok(());
+        }
+        let recurrent = [
+            ("reverse", self.reverse),
+            ("residual_from", self.residual_from.is_some()),
+            ("layer_norm", self.layer_norm),
+        ];
+        recurrent.into_iter().try_for_each(|(key, chosen)| {
+            refuse_if(
+                chosen,
+                format!("model.encoder.{key} with a reader of attention"),
+                "it is a choice of recurrent readers; leave it out",
+            )
+        })?;
+        refuse_if(
+            self.kind == ReaderKind::Transformer && self.input == InputKind::OneHot,
+            "model.encoder.input = \"one-hot\" with model.encoder.kind = \"transformer\"",
+            "a Transformer's states are as wide as its embedding; leave input out",
+        )?;
+        let mut widths = self.widths();
+        widths.dedup();
+        widths
+            .into_iter()
+            .try_for_each(|width| check_heads("model.encoder", width, self.heads(), self.positions()))
     }
 
     fn check_order(&self) -> Result<(), ConfigError> {
@@ -116,6 +153,77 @@ impl EncoderConfig {
                 "input and output can only be added where they are equally wide (both directions count)",
             )
         })
+    }
+}
+
+/// Refuses keys of attention where there is none: each key, whether it was chosen, and whether a bare layer has it too.
+fn check_keys(
+    part: &str,
+    transformer: bool,
+    bare: bool,
+    bare_name: &str,
+    keys: [(&str, bool, bool); 4],
+) -> Result<(), ConfigError> {
+    keys.into_iter().try_for_each(|(key, chosen, of_bare)| {
+        let also = if of_bare { format!(" or \"{bare_name}\"") } else { String::new() };
+        refuse_if(
+            chosen && !transformer && !(bare && of_bare),
+            format!("{part}.{key} without {part}.kind = \"transformer\"{also}"),
+            "leave it out, or choose that kind",
+        )
+    })
+}
+
+/// Refuses heads that do not share states of a width.
+fn check_heads(part: &str, width: usize, heads: usize, positions: PositionKind) -> Result<(), ConfigError> {
+    refuse_if(heads == 0, format!("{part}.heads = 0"), "a size of at least 1")?;
+    refuse_if(
+        !width.is_multiple_of(heads),
+        format!("{part}.heads = {heads} does not divide states of {width} numbers"),
+        "each head takes an equal part; change heads or the width",
+    )?;
+    refuse_if(
+        positions == PositionKind::Rotary && !(width / heads).is_multiple_of(2),
+        format!("{part}.positions = \"rotary\" with heads of {} numbers", width / heads),
+        "pairs of numbers are turned; give each head an even number",
+    )
+}
+
+impl DecoderConfig {
+    /// Refuses what makes no writer.
+    fn check(&self) -> Result<(), ConfigError> {
+        check_sizes([
+            ("model.decoder.layers", self.layers),
+            ("model.decoder.hidden", self.hidden),
+            ("model.decoder.embedding", self.embedding),
+        ])?;
+        check_share("model.decoder.dropout", self.dropout)?;
+        check_cell("model.decoder", self.kind.cell(), self.activation.is_some(), self.forget_bias.is_some())?;
+        let keys = [
+            ("heads", self.heads.is_some(), true),
+            ("positions", self.positions.is_some(), true),
+            ("norm", self.norm.is_some(), false),
+            ("feed_forward", self.feed_forward.is_some(), false),
+        ];
+        let bare = self.kind == WriterKind::Attention;
+        check_keys("model.decoder", self.kind == WriterKind::Transformer, bare, "attention", keys)?;
+        if self.kind.cell().is_some() {
+            return Ok(());
+        }
+        let recurrent = [("readout", self.readout.is_some()), ("layer_norm", self.layer_norm)];
+        recurrent.into_iter().try_for_each(|(key, chosen)| {
+            refuse_if(
+                chosen,
+                format!("model.decoder.{key} with a writer of attention"),
+                "it is a choice of recurrent writers; leave it out",
+            )
+        })?;
+        refuse_if(
+            bare && self.positions() == PositionKind::Rotary,
+            "model.decoder.positions = \"rotary\" with model.decoder.kind = \"attention\"",
+            "steps of different sequences have no distance; use \"sinusoidal\" or \"learned\"",
+        )?;
+        check_heads("model.decoder", self.feature_width(), self.heads(), self.positions())
     }
 }
 
@@ -216,19 +324,33 @@ impl ModelConfig {
         let ModelConfig { encoder, attention, decoder, .. } = self;
         encoder.check()?;
         attention.check()?;
-        check_sizes([
-            ("model.decoder.layers", decoder.layers),
-            ("model.decoder.hidden", decoder.hidden),
-            ("model.decoder.embedding", decoder.embedding),
-        ])?;
-        check_share("model.decoder.dropout", decoder.dropout)?;
-        let forget_bias = decoder.forget_bias.is_some();
-        check_cell("model.decoder", Some(decoder.kind), decoder.activation.is_some(), forget_bias)?;
+        decoder.check()?;
+        self.check_tied()?;
+        if decoder.kind.cell().is_none() {
+            return self.check_alone();
+        }
         self.check_context()?;
         self.check_readout()?;
         // A bag of one-hot vectors is as wide as the vocabulary, which is not known before the data.
         let known = encoder.kind != ReaderKind::Bag || encoder.input == InputKind::Embedding;
         if known { self.check_widths(0) } else { Ok(()) }
+    }
+
+    /// Refuses what tells a recurrent writer of the source, where the writer is made of attention.
+    fn check_alone(&self) -> Result<(), ConfigError> {
+        let usual = ModelConfig::default();
+        let chosen = [
+            ("[model.attention]", self.attention != usual.attention),
+            ("[model.context]", self.context != ContextConfig::default()),
+            ("model.bridge", self.bridge != usual.bridge),
+        ];
+        chosen.into_iter().try_for_each(|(key, chosen)| {
+            refuse_if(
+                chosen,
+                format!("{key} with a writer of attention"),
+                "it looks at the source by itself; leave it out",
+            )
+        })
     }
 
     fn check_context(&self) -> Result<(), ConfigError> {
@@ -258,15 +380,19 @@ impl ModelConfig {
     }
 
     fn check_readout(&self) -> Result<(), ConfigError> {
-        let ModelConfig { encoder, context, attention, decoder, .. } = self;
+        let ModelConfig { context, attention, .. } = self;
         let none = attention.score == AttentionKind::None && !context.to.steps();
         refuse_if(
             none && self.readout() != ReadoutKind::State,
             "model.decoder.readout joins the state with a context, and no context reaches the steps",
             "use readout = \"state\", an attention score, or model.context.to = \"steps\"",
-        )?;
+        )
+    }
+
+    fn check_tied(&self) -> Result<(), ConfigError> {
+        let ModelConfig { encoder, decoder, .. } = self;
         refuse_if(
-            decoder.tied != Tied::None && decoder.hidden != decoder.embedding,
+            decoder.tied != Tied::None && decoder.feature_width() != decoder.embedding,
             format!(
                 "model.decoder.tied with model.decoder.hidden = {} and model.decoder.embedding = {}",
                 decoder.hidden, decoder.embedding
@@ -293,13 +419,18 @@ impl ModelConfig {
 
     /// Refuses widths that do not fit, for sources of so many different tokens.
     fn check_widths(&self, source_vocabulary: usize) -> Result<(), ConfigError> {
+        if self.decoder.kind.cell().is_none() {
+            return Ok(());
+        }
         self.check_bridge(source_vocabulary)?;
         self.attention.check_sizes(self.encoder.width(source_vocabulary), self.decoder.hidden)
     }
 
     fn check_bridge(&self, source_vocabulary: usize) -> Result<(), ConfigError> {
         let (from, to) = (self.first_states(source_vocabulary), self.decoder.states());
-        let Some(from) = from.filter(|_| self.bridge == BridgeKind::Copy) else { return Ok(()) };
+        let Some((from, to)) = from.zip(to).filter(|_| self.bridge == BridgeKind::Copy) else {
+            return Ok(());
+        };
         refuse_if(
             from.widths != to.widths,
             format!("model.bridge = \"copy\" cannot take {from} encoder states to {to} decoder states"),
@@ -498,5 +629,83 @@ mod tests {
             "model.bridge = \"copy\" cannot take a state of 1 part to one of 2"
         );
         assert_eq!(copy(&|config| config.context.kind = ContextKind::None), "nothing");
+    }
+
+    #[test]
+    fn attention_without_recurrence_is_refused_by_name() {
+        use crate::config::{FeedForwardKind, NormPlace};
+        let reader = |change: fn(&mut EncoderConfig)| {
+            refusal(|config| {
+                config.encoder.kind = ReaderKind::Transformer;
+                change(&mut config.encoder);
+            })
+        };
+        assert_eq!(reader(|_| ()), "nothing");
+        assert_eq!(reader(|encoder| encoder.heads = Some(0)), "model.encoder.heads = 0");
+        assert_eq!(
+            reader(|encoder| encoder.heads = Some(3)),
+            "model.encoder.heads = 3 does not divide states of 256 numbers"
+        );
+        assert_eq!(
+            reader(|encoder| {
+                (encoder.embedding, encoder.positions) = (12, Some(PositionKind::Rotary));
+            }),
+            "model.encoder.positions = \"rotary\" with heads of 3 numbers"
+        );
+        assert_eq!(
+            reader(|encoder| encoder.layer_norm = true),
+            "model.encoder.layer_norm with a reader of attention"
+        );
+        assert_eq!(
+            reader(|encoder| encoder.input = InputKind::OneHot),
+            "model.encoder.input = \"one-hot\" with model.encoder.kind = \"transformer\""
+        );
+        assert_eq!(
+            refusal(|config| config.encoder.heads = Some(2)),
+            "model.encoder.heads without model.encoder.kind = \"transformer\" or \"self-attention\""
+        );
+        assert_eq!(
+            refusal(|config| {
+                config.encoder.kind = ReaderKind::SelfAttention;
+                config.encoder.norm = Some(NormPlace::Post);
+            }),
+            "model.encoder.norm without model.encoder.kind = \"transformer\""
+        );
+
+        let writer = |change: fn(&mut ModelConfig)| {
+            refusal(|config| {
+                config.decoder.kind = WriterKind::Transformer;
+                change(config);
+            })
+        };
+        assert_eq!(writer(|_| ()), "nothing");
+        assert_eq!(writer(|config| config.decoder.tied = Tied::All), "nothing");
+        assert_eq!(
+            writer(|config| config.attention.score = AttentionKind::Dot),
+            "[model.attention] with a writer of attention"
+        );
+        assert_eq!(
+            writer(|config| config.context.kind = ContextKind::Mean),
+            "[model.context] with a writer of attention"
+        );
+        assert_eq!(
+            writer(|config| config.bridge = BridgeKind::Copy),
+            "model.bridge with a writer of attention"
+        );
+        assert_eq!(
+            writer(|config| config.decoder.readout = Some(ReadoutKind::State)),
+            "model.decoder.readout with a writer of attention"
+        );
+        assert_eq!(
+            refusal(|config| config.decoder.feed_forward = Some(FeedForwardKind::Gelu)),
+            "model.decoder.feed_forward without model.decoder.kind = \"transformer\""
+        );
+        assert_eq!(
+            writer(|config| {
+                config.decoder.kind = WriterKind::Attention;
+                config.decoder.positions = Some(PositionKind::Rotary);
+            }),
+            "model.decoder.positions = \"rotary\" with model.decoder.kind = \"attention\""
+        );
     }
 }

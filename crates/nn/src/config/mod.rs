@@ -8,7 +8,7 @@ pub use classifier::{ClassifierConfig, FeatureConfig, FeatureKind, LabellerConfi
 
 use crate::activation::ActivationKind;
 use crate::attention::{AttentionKind, Made, Score, ScoreKind};
-use crate::cell::{Cell, CellKind, ReaderKind};
+use crate::cell::{Cell, ReaderKind, WriterKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -32,14 +32,14 @@ pub struct ModelConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EncoderConfig {
-    /// Which cell it is made of, or a bag of tokens.
+    /// Which cell it is made of, a bag of tokens, or layers of attention.
     pub kind: ReaderKind,
     /// What the simple cell does with its sum: `tanh` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<ActivationKind>,
     /// What a token is to the first layer.
     pub input: InputKind,
-    /// Width of the source tokens' vectors.
+    /// Width of the source tokens' vectors; in a Transformer, of all states.
     pub embedding: usize,
     /// Whether a second reader goes through the source from its end.
     pub bidirectional: bool,
@@ -48,7 +48,7 @@ pub struct EncoderConfig {
     /// Layers on top of each other: as many as there are sizes, or 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<usize>,
-    /// Units of a layer, in each direction.
+    /// Units of a layer, in each direction; in a Transformer, of its feed-forward layers.
     pub hidden: Sizes,
     /// From this layer on, the first being 1, a layer's input is added to its output.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +62,18 @@ pub struct EncoderConfig {
     /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forget_bias: Option<f32>,
+    /// How many heads look, each with a part of the width: 4 in a Transformer, else 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<usize>,
+    /// How a step's place is told: `sinusoidal` in a Transformer, else `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionKind>,
+    /// Where a Transformer normalises: `pre` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub norm: Option<NormPlace>,
+    /// The hidden units of a Transformer's feed-forward layers: `relu` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed_forward: Option<FeedForwardKind>,
 }
 
 /// What a token is to a reader.
@@ -73,6 +85,44 @@ pub enum InputKind {
     Embedding,
     /// As many numbers as there are tokens, all of them 0 but its own, which is 1.
     OneHot,
+}
+
+/// How a step's place is told to what has no recurrence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PositionKind {
+    /// Not at all.
+    None,
+    /// By sines and cosines that are added to the tokens' vectors.
+    Sinusoidal,
+    /// By vectors that are learnt and added.
+    Learned,
+    /// By turning queries and keys.
+    Rotary,
+}
+
+/// Where a Transformer normalises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NormPlace {
+    /// What each sublayer reads.
+    #[default]
+    Pre,
+    /// The sum of what it read and what it made of it.
+    Post,
+}
+
+/// The hidden units of a feed-forward layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeedForwardKind {
+    /// `max(u, 0)`
+    #[default]
+    Relu,
+    /// `u·Φ(u)`, in its approximation by tanh.
+    Gelu,
+    /// `gelu(u)·g`, with a gate `g` for each unit.
+    Gated,
 }
 
 /// One size for all layers, or one for each.
@@ -182,16 +232,17 @@ pub enum QueryKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecoderConfig {
-    /// Which cell it is made of.
-    pub kind: CellKind,
+    /// Which cell it is made of, or layers of attention.
+    pub kind: WriterKind,
     /// What the simple cell does with its sum: `tanh` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<ActivationKind>,
     /// Layers on top of each other.
     pub layers: usize,
-    /// Units of a layer, and of the attention vector from which a token is predicted.
+    /// Units of a layer, and of the attention vector from which a token is predicted; in a Transformer, of its feed-forward
+    /// layers.
     pub hidden: usize,
-    /// Width of the target tokens' vectors.
+    /// Width of the target tokens' vectors; in a Transformer, of all states.
     pub embedding: usize,
     /// What a token is predicted from: the state and the context where there is attention, else the state.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,6 +258,18 @@ pub struct DecoderConfig {
     /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forget_bias: Option<f32>,
+    /// How many heads look, each with a part of the width: 4 in a Transformer, else 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<usize>,
+    /// How a step's place is told: `sinusoidal` in a Transformer, else `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionKind>,
+    /// Where a Transformer normalises: `pre` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub norm: Option<NormPlace>,
+    /// The hidden units of a Transformer's feed-forward layers: `relu` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed_forward: Option<FeedForwardKind>,
 }
 
 /// What a token is predicted from.
@@ -261,6 +324,10 @@ impl Default for EncoderConfig {
             variational: false,
             layer_norm: false,
             forget_bias: None,
+            heads: None,
+            positions: None,
+            norm: None,
+            feed_forward: None,
         }
     }
 }
@@ -283,7 +350,7 @@ impl Default for AttentionConfig {
 impl Default for DecoderConfig {
     fn default() -> Self {
         DecoderConfig {
-            kind: CellKind::default(),
+            kind: WriterKind::default(),
             activation: None,
             layers: 2,
             hidden: 512,
@@ -294,6 +361,10 @@ impl Default for DecoderConfig {
             variational: false,
             layer_norm: false,
             forget_bias: None,
+            heads: None,
+            positions: None,
+            norm: None,
+            feed_forward: None,
         }
     }
 }
@@ -327,10 +398,26 @@ impl EncoderConfig {
         }
     }
 
-    /// The numbers in each layer's states, both directions side by side.
+    /// The numbers in each layer's states, both directions of a recurrent one side by side.
     pub fn widths(&self) -> Vec<usize> {
         let directions = if self.bidirectional { 2 } else { 1 };
-        self.units().iter().map(|units| units * directions).collect()
+        let width = |units: usize| match self.kind {
+            ReaderKind::Transformer => self.embedding,
+            ReaderKind::SelfAttention => units,
+            _ => units * directions,
+        };
+        self.units().into_iter().map(width).collect()
+    }
+
+    /// How many heads look.
+    pub fn heads(&self) -> usize {
+        self.heads.unwrap_or(if self.kind == ReaderKind::Transformer { 4 } else { 1 })
+    }
+
+    /// How a step's place is told.
+    pub fn positions(&self) -> PositionKind {
+        let usual = self.kind == ReaderKind::Transformer;
+        self.positions.unwrap_or(if usual { PositionKind::Sinusoidal } else { PositionKind::None })
     }
 
     /// Numbers in an encoder's state: those of the topmost layer, or of the input itself.
@@ -340,19 +427,37 @@ impl EncoderConfig {
 }
 
 impl DecoderConfig {
-    /// The cell of its layers.
-    pub fn cell(&self) -> Cell {
-        Cell {
-            kind: self.kind,
+    /// The cell of its layers; attention has none.
+    pub fn cell(&self) -> Option<Cell> {
+        let cell = |kind| Cell {
+            kind,
             activation: self.activation.unwrap_or_default(),
             layer_norm: self.layer_norm,
             forget_bias: self.forget_bias,
-        }
+        };
+        self.kind.cell().map(cell)
     }
 
-    /// The states of its layers.
-    pub fn states(&self) -> StateShape {
-        StateShape { widths: vec![self.hidden; self.layers], parts: self.cell().parts() }
+    /// The states of its layers; attention has none.
+    pub fn states(&self) -> Option<StateShape> {
+        let parts = self.cell()?.parts();
+        Some(StateShape { widths: vec![self.hidden; self.layers], parts })
+    }
+
+    /// The numbers in what a token is predicted from.
+    pub fn feature_width(&self) -> usize {
+        if self.kind == WriterKind::Transformer { self.embedding } else { self.hidden }
+    }
+
+    /// How many heads look.
+    pub fn heads(&self) -> usize {
+        self.heads.unwrap_or(if self.kind == WriterKind::Transformer { 4 } else { 1 })
+    }
+
+    /// How a step's place is told.
+    pub fn positions(&self) -> PositionKind {
+        let usual = self.kind == WriterKind::Transformer;
+        self.positions.unwrap_or(if usual { PositionKind::Sinusoidal } else { PositionKind::None })
     }
 }
 

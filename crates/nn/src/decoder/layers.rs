@@ -200,7 +200,7 @@ fn one_step(batch: usize) -> Arc<Rows> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::CellKind;
+    use crate::cell::WriterKind;
     use crate::config::DecoderConfig;
     use crate::testing::{assert_near, matrix, set};
     use couplet_tensor::{Device, Params};
@@ -211,7 +211,8 @@ mod tests {
     fn written(config: &str) -> [Vec<f32>; 2] {
         let config: AttentionConfig = toml::from_str(config).unwrap();
         let mut params = Params::new(&Device::cpu(), 1);
-        let cell = DecoderConfig { kind: CellKind::Rnn, ..DecoderConfig::default() }.cell();
+        let cell =
+            DecoderConfig { kind: WriterKind::Rnn, ..DecoderConfig::default() }.cell().expect("a cell");
         let inputs = if config.feed { 2 } else { 1 };
         let layer = RecurrentLayer::new(&mut params, "decoder", "l0", cell, inputs, 1);
         set(&mut params, &[("decoder.weight_ih_l0", &[1.0; 2][..inputs]), ("decoder.weight_hh_l0", &[1.0])]);

@@ -1,53 +1,77 @@
 //! Writers: from what is written so far to the next token.
 
+mod attention;
 mod layers;
 mod readout;
 mod recurrent;
+mod transformer;
 
+pub use attention::AttentionDecoder;
 pub use recurrent::RecurrentDecoder;
+pub use transformer::TransformerDecoder;
 
+use crate::cell::WriterKind;
+use crate::config::{DecoderConfig, Tied};
+use crate::layer::{Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
-use couplet_tensor::ops::gather_rows;
-use couplet_tensor::{Tensor, Var};
-use layers::LayersState;
+use attention::AttentionState;
+use couplet_tensor::{Init, Params, Tensor, Var};
+use recurrent::RecurrentState;
+use transformer::TransformerState;
 
 /// A writer. Search takes its steps one by one, training takes a sequence at once; both give the same.
-pub trait Decoder {
+pub(crate) trait Decoder {
+    /// Where it stands, a row for each hypothesis.
+    type State;
+
     /// One step: a token for each row of the state.
-    fn step(&self, pass: &Pass, tokens: &[u32], state: &DecoderState) -> Stepped;
+    fn step(&self, pass: &Pass, tokens: &[u32], state: &Self::State) -> Stepped<Self::State>;
 
     /// All steps of packed targets; row `i` of the state belongs to place `i`.
-    fn sequence(&self, pass: &Pass, input: &Packed, state: &DecoderState) -> Sequence;
+    fn sequence(&self, pass: &Pass, input: &Packed, state: &Self::State) -> Sequence;
 }
 
-/// Where a decoder stands, a row for each hypothesis.
+/// Where a decoder stands, whichever it is, a row for each hypothesis.
 #[derive(Clone, Debug)]
-pub struct DecoderState {
-    pub(crate) layers: LayersState,
-    /// The context that enters every step.
-    pub(crate) told: Option<Var>,
+pub struct DecoderState(pub(crate) WriterState);
+
+/// The state of each kind of writer.
+#[derive(Clone, Debug)]
+pub(crate) enum WriterState {
+    Recurrent(Box<RecurrentState>),
+    Attention(AttentionState),
+    Transformer(TransformerState),
 }
 
 impl DecoderState {
     /// Row `rows[i]` as row `i`: some may be gone, some may be there several times. The sources are not copied.
     pub fn select(&self, rows: &[u32]) -> DecoderState {
-        DecoderState {
-            layers: self.layers.select(rows),
-            told: self.told.as_ref().map(|told| gather_rows(told, rows)),
-        }
+        DecoderState(match &self.0 {
+            WriterState::Recurrent(state) => WriterState::Recurrent(state.select(rows).into()),
+            WriterState::Attention(state) => WriterState::Attention(state.select(rows)),
+            WriterState::Transformer(state) => WriterState::Transformer(state.select(rows)),
+        })
     }
 }
 
 /// What a step gives.
 #[derive(Clone, Debug)]
-pub struct Stepped {
+pub struct Stepped<S = DecoderState> {
     /// How much each token is expected next: rows × vocabulary.
     pub logits: Var,
     /// Where the decoder stands now.
-    pub state: DecoderState,
-    /// How much each step of its source each row looked at: rows × heads·source steps. Without attention, none.
+    pub state: S,
+    /// How much each step of its source each row looked at: rows × layers·heads·source steps. Without attention, none.
     pub weights: Option<Tensor>,
+}
+
+impl<S> Stepped<S> {
+    /// The same for any writer.
+    pub(crate) fn any(self, state: impl FnOnce(S) -> WriterState) -> Stepped {
+        let Stepped { logits, state: own, weights } = self;
+        Stepped { logits, state: DecoderState(state(own)), weights }
+    }
 }
 
 /// What a whole sequence gives.
@@ -55,6 +79,36 @@ pub struct Stepped {
 pub struct Sequence {
     /// What the next token is predicted from: target rows × hidden.
     pub features: Var,
-    /// target rows × heads·source steps; without attention, none
+    /// target rows × layers·heads·source steps; without attention, none, and none from a Transformer that learns
     pub weights: Option<Tensor>,
+}
+
+/// The vectors of the target's tokens, which may be those of the source's.
+fn embedding_of(
+    params: &mut Params,
+    config: &DecoderConfig,
+    vocabulary: usize,
+    shared: Option<&Embedding>,
+) -> Embedding {
+    let new = if config.kind == WriterKind::Transformer { Embedding::scaled } else { Embedding::new };
+    match shared.filter(|_| config.tied == Tied::All) {
+        Some(shared) => shared.clone(),
+        None => new(params, "decoder.embedding", vocabulary, config.embedding),
+    }
+}
+
+/// From what a token is predicted from to the vocabulary: the target's vectors where they are tied.
+fn output_of(
+    params: &mut Params,
+    config: &DecoderConfig,
+    vocabulary: usize,
+    embedding: &Embedding,
+) -> Linear {
+    match config.tied {
+        Tied::None => Linear::new(params, "decoder.output", config.feature_width(), vocabulary, true),
+        Tied::Output | Tied::All => Linear {
+            weight: embedding.weight,
+            bias: Some(params.add("decoder.output.bias", 1, vocabulary, Init::Constant(0.0))),
+        },
+    }
 }

@@ -1,13 +1,14 @@
-use super::layers::{Layers, Sight, Written};
+use super::layers::{Layers, LayersState, Sight, Written};
 use super::readout::Readout;
-use super::{Decoder, DecoderState, Sequence, Stepped};
+use super::{Decoder, Sequence, Stepped, embedding_of, output_of};
 use crate::attention::Attention;
-use crate::config::{ModelConfig, Tied};
+use crate::cell::Cell;
+use crate::config::ModelConfig;
 use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::tokens::Packed;
-use couplet_tensor::ops::{Memory, concat_columns, repeat_over_steps};
-use couplet_tensor::{Init, Params, Tensor, Var};
+use couplet_tensor::ops::{Memory, concat_columns, gather_rows, repeat_over_steps};
+use couplet_tensor::{Params, Tensor, Var};
 
 /// The numbers under which the decoder's layers drop.
 const DROPOUT: u32 = 200;
@@ -27,23 +28,39 @@ pub struct RecurrentDecoder {
     dropout: Dropout,
 }
 
+/// Where a recurrent decoder stands, a row for each hypothesis.
+#[derive(Clone, Debug)]
+pub(crate) struct RecurrentState {
+    layers: LayersState,
+    /// The context that enters every step.
+    told: Option<Var>,
+}
+
+impl RecurrentState {
+    /// Row `rows[i]` as row `i`. The sources are not copied.
+    pub(crate) fn select(&self, rows: &[u32]) -> RecurrentState {
+        RecurrentState {
+            layers: self.layers.select(rows),
+            told: self.told.as_ref().map(|told| gather_rows(told, rows)),
+        }
+    }
+}
+
 impl RecurrentDecoder {
     /// Adds the decoder's parameters, for encoder states of `width` numbers and contexts of every step of `contexts` numbers, the
     /// attention's and the one that it is told; `shared` is the source's embedding, for a decoder that is tied to it.
     pub fn new(
         params: &mut Params,
         config: &ModelConfig,
+        cell: Cell,
         width: usize,
         contexts: [Option<usize>; 2],
         vocabulary: usize,
         shared: Option<&Embedding>,
     ) -> Self {
         let ModelConfig { attention, decoder, .. } = config;
-        let (cell, hidden) = (decoder.cell(), decoder.hidden);
-        let embedding = match shared.filter(|_| decoder.tied == Tied::All) {
-            Some(shared) => shared.clone(),
-            None => Embedding::new(params, "decoder.embedding", vocabulary, decoder.embedding),
-        };
+        let hidden = decoder.hidden;
+        let embedding = embedding_of(params, decoder, vocabulary, shared);
         let [seen, told] = contexts.map(Option::unwrap_or_default);
         let fed = if attention.feed { seen } else { 0 };
         let layers = (0..decoder.layers).map(|layer| {
@@ -53,13 +70,7 @@ impl RecurrentDecoder {
         let layers = layers.collect();
         let sight = Sight::new(Attention::new(params, attention, width, hidden), attention);
         let readout = Readout::new(params, config.readout(), hidden, seen + told, decoder.embedding);
-        let output = match decoder.tied {
-            Tied::None => Linear::new(params, "decoder.output", hidden, vocabulary, true),
-            Tied::Output | Tied::All => Linear {
-                weight: embedding.weight,
-                bias: Some(params.add("decoder.output.bias", 1, vocabulary, Init::Constant(0.0))),
-            },
-        };
+        let output = output_of(params, decoder, vocabulary, &embedding);
         let dropout = Dropout { rate: decoder.dropout, variational: decoder.variational };
         RecurrentDecoder { embedding, layers: Layers { layers, sight }, readout, output, dropout }
     }
@@ -70,14 +81,14 @@ impl RecurrentDecoder {
     }
 
     /// Where it stands before the first step: the first states of its layers, what enters every step, and what is looked at.
-    pub fn start(
+    pub(crate) fn start(
         &self,
         pass: &Pass,
         first: Vec<Vec<Var>>,
         told: Option<Var>,
         memory: Option<Memory>,
-    ) -> DecoderState {
-        DecoderState { layers: self.layers.start(pass, first, memory), told }
+    ) -> RecurrentState {
+        RecurrentState { layers: self.layers.start(pass, first, memory), told }
     }
 
     /// The weight and the bias of the output, for the loss.
@@ -102,17 +113,19 @@ fn weights(written: Written) -> Option<Tensor> {
 }
 
 impl Decoder for RecurrentDecoder {
-    fn step(&self, pass: &Pass, tokens: &[u32], state: &DecoderState) -> Stepped {
+    type State = RecurrentState;
+
+    fn step(&self, pass: &Pass, tokens: &[u32], state: &RecurrentState) -> Stepped<RecurrentState> {
         let told = state.told.as_ref(); // [rows, context]
         let word = self.embedding.forward(pass, tokens); // [rows, embedding]
         let (written, layers) = self.layers.step(pass, &input(&word, told), &state.layers);
         let features = self.features(pass, &written, told, &word); // [rows, hidden]
         let logits = self.output.forward(pass, &features); // [rows, vocabulary]
-        let state = DecoderState { layers, told: state.told.clone() };
+        let state = RecurrentState { layers, told: state.told.clone() };
         Stepped { logits, state, weights: weights(written) }
     }
 
-    fn sequence(&self, pass: &Pass, target: &Packed, state: &DecoderState) -> Sequence {
+    fn sequence(&self, pass: &Pass, target: &Packed, state: &RecurrentState) -> Sequence {
         let rows = &target.rows;
         let told = state.told.as_ref().map(|told| repeat_over_steps(told, rows)); // [target rows, context]
         let word = self.embedding.forward(pass, &target.tokens);

@@ -1,3 +1,4 @@
+use crate::cell::ReaderKind;
 use crate::config::{EncoderConfig, InputKind};
 use crate::layer::Embedding;
 use crate::pass::Pass;
@@ -20,7 +21,9 @@ impl Input {
     pub fn new(params: &mut Params, config: &EncoderConfig, vocabulary: usize) -> Input {
         match config.input {
             InputKind::Embedding => {
-                Input::Embedding(Embedding::new(params, "encoder.embedding", vocabulary, config.embedding))
+                let scaled = config.kind == ReaderKind::Transformer;
+                let new = if scaled { Embedding::scaled } else { Embedding::new };
+                Input::Embedding(new(params, "encoder.embedding", vocabulary, config.embedding))
             }
             InputKind::OneHot => Input::OneHot { vocabulary },
         }

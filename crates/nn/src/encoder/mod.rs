@@ -2,15 +2,22 @@
 
 mod input;
 mod recurrent;
+mod self_attention;
+mod transformer;
 
 pub use input::Input;
 pub use recurrent::RecurrentReader;
+pub use self_attention::SelfAttentionReader;
+pub use transformer::TransformerReader;
 
+use crate::cell::ReaderKind;
 use crate::config::EncoderConfig;
 use crate::layer::{Dropout, Embedding};
 use crate::pass::Pass;
 use crate::tokens::Packed;
-use couplet_tensor::{Params, Rows, Var};
+use crate::transformer::Positions;
+use couplet_tensor::ops::{concat_rows, gather_rows};
+use couplet_tensor::{Params, Rows, Tensor, Var};
 use std::sync::Arc;
 
 /// The numbers under which the encoder's layers drop.
@@ -31,6 +38,7 @@ pub struct Encoded {
 #[derive(Clone, Debug)]
 pub struct Encoder {
     input: Input,
+    positions: Positions,
     dropout: Dropout,
     reader: Reader,
 }
@@ -41,25 +49,34 @@ enum Reader {
     /// Not at all: what the tokens are is what it read.
     Bag,
     Recurrent(RecurrentReader),
+    SelfAttention(SelfAttentionReader),
+    Transformer(TransformerReader),
 }
 
 impl Encoder {
     /// Adds the encoder's parameters, for a vocabulary of so many tokens.
     pub fn new(params: &mut Params, config: &EncoderConfig, vocabulary: usize) -> Encoder {
         let input = Input::new(params, config, vocabulary);
-        let reader = match config.cell() {
-            Some(cell) => {
-                Reader::Recurrent(RecurrentReader::new(params, config, cell, config.input_width(vocabulary)))
+        let inputs = config.input_width(vocabulary);
+        let scale = (config.kind == ReaderKind::Transformer).then(|| (inputs as f32).sqrt());
+        let positions = Positions::new(params, "encoder", config.positions(), scale, inputs);
+        let reader = match (config.kind, config.cell()) {
+            (ReaderKind::SelfAttention, _) => {
+                Reader::SelfAttention(SelfAttentionReader::new(params, config, inputs))
             }
-            None => Reader::Bag,
+            (ReaderKind::Transformer, _) => Reader::Transformer(TransformerReader::new(params, config)),
+            (_, Some(cell)) => Reader::Recurrent(RecurrentReader::new(params, config, cell, inputs)),
+            (_, None) => Reader::Bag,
         };
-        Encoder { input, dropout: Dropout { rate: config.dropout, variational: config.variational }, reader }
+        let dropout = Dropout { rate: config.dropout, variational: config.variational };
+        Encoder { input, positions, dropout, reader }
     }
 
     /// Reads packed sources.
     pub fn forward(&self, pass: &Pass, source: &Packed) -> Encoded {
         let rows = Arc::clone(&source.rows);
         let x = self.input.forward(pass, &source.tokens); // [source rows, inputs]
+        let x = self.positions.forward(pass, &x, &rows, 0);
         let x = match self.input {
             Input::Embedding(_) => pass.dropout(x, &rows, self.dropout, DROPOUT),
             Input::OneHot { .. } => x, // to drop its only number is to drop the token
@@ -67,6 +84,12 @@ impl Encoder {
         match &self.reader {
             Reader::Bag => Encoded { states: x, rows, last: Vec::new() },
             Reader::Recurrent(reader) => reader.forward(pass, x, rows, self.dropout),
+            Reader::SelfAttention(reader) => {
+                without_recurrence(reader.forward(pass, x, &rows, self.dropout), rows)
+            }
+            Reader::Transformer(reader) => {
+                without_recurrence(reader.forward(pass, x, &rows, self.dropout), rows)
+            }
         }
     }
 
@@ -77,6 +100,20 @@ impl Encoder {
             Input::OneHot { .. } => None,
         }
     }
+}
+
+/// What a reader without recurrence returns: how it ended is the state of the last token, or zeros where there is none.
+fn without_recurrence(states: Var, rows: Arc<Rows>) -> Encoded {
+    let zeros = Var::constant(Tensor::zeros(states.device(), 1, states.columns()));
+    let last = |place: usize| match rows.length(place) {
+        0 => rows.total() as u32,
+        length => rows.row(place, length - 1) as u32,
+    };
+    let last: Vec<u32> = (0..rows.batch()).map(last).collect();
+    let has_empty = last.contains(&(rows.total() as u32));
+    let from = if has_empty { concat_rows(&[&states, &zeros]) } else { states.clone() };
+    let last = vec![vec![gather_rows(&from, &last)]]; // [batch, width]
+    Encoded { states, rows, last }
 }
 
 #[cfg(test)]
@@ -166,6 +203,57 @@ mod tests {
     fn a_bag_is_its_tokens() {
         assert_eq!(read("kind = 'bag'\nembedding = 1", &[]), [vec![1.0, -1.0], vec![]]);
         assert_eq!(read("kind = 'bag'\ninput = 'one-hot'", &[]), [vec![1.0, 0.0, 0.0, 1.0], vec![]]);
+    }
+
+    /// One number each, with W_Q = 1, W_K = 1 and W_V = 2: queries and keys are 1 and −1, values 2 and −2. The first token's energies
+    /// are 1 and −1, so its weights are σ(2) = 0.88080 and 0.11920, and its context is 2·tanh(1) = 1.52319; the second one's is
+    /// −1.52319. A second layer with the same weights: energies ±1.52319² = ±2.32010, and 2·1.52319·tanh(2.32010) = 2.98811.
+    #[test]
+    fn bare_self_attention_by_hand() {
+        let layer = ("encoder.in_proj_weight_l0", &[1.0, 1.0, 2.0][..]);
+        let config = "kind = 'self-attention'\nhidden = 1\nembedding = 1";
+        let [states, last] = read(&format!("{config}\nlayers = 1"), &[layer]);
+        assert_near(&states, &[1.52319, -1.52319]);
+        assert_near(&last, &[-1.52319]);
+        let second = ("encoder.in_proj_weight_l1", layer.1);
+        let [states, _] = read(&format!("{config}\nlayers = 2"), &[layer, second]);
+        assert_near(&states, &[2.98811, -2.98811]);
+    }
+
+    /// Without places, a source and its mirror image are the same to self-attention; with them they are not.
+    #[test]
+    fn places_tell_a_source_from_its_mirror_image() {
+        let first = |config: &str, source: &[u32], of: usize| {
+            let (params, encoder) = encoder(config, 3);
+            let encoded = encoder.forward(&Pass::inference(&params), &Packed::new(&[source], &[0]));
+            let width = encoded.states.columns();
+            encoded.states.value().to_vec()[of * width..][..width].to_vec()
+        };
+        for kind in ["self-attention", "transformer"] {
+            for positions in ["none", "sinusoidal", "learned", "rotary"] {
+                let config = format!(
+                    "kind = '{kind}'\nhidden = 4\nembedding = 4\nheads = 2\nlayers = 1\npositions = '{positions}'"
+                );
+                let [there, back] = [first(&config, &[0, 1, 2], 0), first(&config, &[2, 1, 0], 2)];
+                let same = there.iter().zip(&back).all(|(a, b)| (a - b).abs() < 1e-5);
+                assert_eq!(same, positions == "none", "{config}: {there:?} {back:?}");
+            }
+        }
+    }
+
+    /// Of width 4 with 6 hidden units: 3·4·(4 + 1) + 4·(4 + 1) of attention, 6·(4 + 1) + 4·(6 + 1) of the feed-forward layer, twice
+    /// 2·4 of its norms, once more behind all. Gates are as many units again.
+    #[test]
+    fn parameters_of_a_transformer_by_hand() {
+        let count = |more: &str| {
+            let config = format!("kind = 'transformer'\nembedding = 4\nhidden = 6\nlayers = 3\n{more}");
+            encoder(&config, 5).0.count() - 5 * 4
+        };
+        let layer = 60 + 20 + 30 + 28 + 16;
+        assert_eq!(count(""), 3 * layer + 8);
+        assert_eq!(count("norm = 'post'\npositions = 'rotary'\nheads = 2"), 3 * layer + 8);
+        assert_eq!(count("feed_forward = 'gated'"), 3 * (layer + 30) + 8);
+        assert_eq!(count("positions = 'learned'"), 3 * layer + 8 + 1024 * 4);
     }
 
     /// As the notes count them, for vectors of 32 numbers and 32 units: a simple layer has 32·(32 + 32) + 32 = 2,080, an LSTM

@@ -3,3 +3,4 @@
 mod classifier;
 mod pytorch;
 mod seq2seq;
+mod transformer;

@@ -3,7 +3,7 @@
 
 use couplet_data::{END, START};
 use couplet_nn::{Batch, ModelConfig, Packed, Pass, Seq2Seq, Training, weights};
-use couplet_search::{Hypothesis, Network, SearchConfig, search};
+use couplet_search::{Hypothesis, Network, SearchConfig, Shown, search};
 use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::{Device, Isa, Params, Tape};
 
@@ -12,7 +12,7 @@ const SOURCE_WORDS: usize = 12;
 const TARGET_WORDS: usize = 9;
 
 /// Readers whose states have 12 numbers.
-const READERS: [&str; 9] = [
+const READERS: [&str; 11] = [
     "kind = 'rnn', hidden = 6, layers = 1",
     "kind = 'rnn', activation = 'relu', hidden = 12, layers = 1, bidirectional = false, reverse = true",
     "kind = 'rnn', activation = 'none', hidden = [5, 6], layer_norm = true",
@@ -22,6 +22,8 @@ const READERS: [&str; 9] = [
     "kind = 'lstm', hidden = 12, layers = 1, bidirectional = false, reverse = true, layer_norm = true",
     "kind = 'bag'",
     "kind = 'bag', input = 'one-hot'",
+    "kind = 'self-attention', hidden = [7, 12], positions = 'learned'",
+    "kind = 'transformer', hidden = 10, layers = 2, heads = 3, feed_forward = 'gelu'",
 ];
 
 /// Scores, with sizes that two heads can share.
@@ -70,6 +72,16 @@ const WRITERS: [&str; 4] = [
     "kind = 'rnn', activation = 'relu', layers = 1, embedding = 5, layer_norm = true",
     "kind = 'gru', layers = 2, embedding = 5, variational = true",
     "kind = 'lstm', layers = 2, embedding = 7, forget_bias = 1.0",
+];
+
+/// Writers without recurrence, which look at the source by themselves.
+const ATTENTIVE_WRITERS: [&str; 6] = [
+    "kind = 'attention', hidden = 12, embedding = 12, tied = 'output'",
+    "kind = 'attention', hidden = 8, embedding = 5, heads = 2, positions = 'learned', variational = true",
+    "kind = 'transformer', embedding = 12, hidden = 10, layers = 2, heads = 3, tied = 'output'",
+    "kind = 'transformer', embedding = 8, hidden = 10, layers = 1, heads = 2, norm = 'post', positions = 'rotary'",
+    "kind = 'transformer', embedding = 8, hidden = 6, layers = 1, heads = 1, positions = 'learned', feed_forward = 'gelu'",
+    "kind = 'transformer', embedding = 6, hidden = 6, layers = 2, heads = 3, positions = 'none', feed_forward = 'gated'",
 ];
 
 const SOURCES: [&[u32]; 3] = [&[4, 5], &[6, 7, 8, 9, 10], &[11]];
@@ -154,7 +166,11 @@ impl Model {
 
     fn search(&self, beam: usize) -> Vec<Vec<Hypothesis>> {
         let config = SearchConfig { beam, max_length: 6, max_length_ratio: 0.0, ..SearchConfig::default() };
-        search(&Network { model: &self.model, params: &self.params, head: None }, &SOURCES, &config)
+        search(
+            &Network { model: &self.model, params: &self.params, shown: Shown::default() },
+            &SOURCES,
+            &config,
+        )
     }
 }
 
@@ -208,15 +224,19 @@ fn a_file_brings_the_same_model_back(model: &Model) {
     assert_eq!(other.search(3), model.search(3), "{}", model.name);
 }
 
+fn check_model(mut model: Model) {
+    a_pair_has_the_same_loss_alone_and_in_a_batch(&model);
+    steps_equal_the_sequence(&model);
+    let (before, after) = model.train(6);
+    assert!(after < before, "{}: {before} became {after}", model.name);
+    a_beam_of_one_is_greedy(&model);
+    a_file_brings_the_same_model_back(&model);
+}
+
 fn check(reader: &str) {
     let mut models = 0;
-    for mut model in models_of(reader) {
-        a_pair_has_the_same_loss_alone_and_in_a_batch(&model);
-        steps_equal_the_sequence(&model);
-        let (before, after) = model.train(6);
-        assert!(after < before, "{}: {before} became {after}", model.name);
-        a_beam_of_one_is_greedy(&model);
-        a_file_brings_the_same_model_back(&model);
+    for model in models_of(reader) {
+        check_model(model);
         models += 1;
     }
     let sights = if reader.contains("bag") { 18 * 2 / 3 + 36 - 12 } else { 18 + 36 };
@@ -239,6 +259,21 @@ fn long_short_term_readers() {
 }
 
 #[test]
+fn readers_without_recurrence() {
+    READERS[9..].iter().for_each(|reader| check(reader));
+}
+
+#[test]
+fn writers_without_recurrence() {
+    for (reader, writer) in READERS.iter().flat_map(|reader| ATTENTIVE_WRITERS.map(|writer| (reader, writer)))
+    {
+        let text = format!("encoder = {{ embedding = 12, {reader} }}\ndecoder = {{ {writer} }}");
+        let config: ModelConfig = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        check_model(Model::new(format!("{reader} | {writer}"), config, 3));
+    }
+}
+
+#[test]
 fn bags() {
-    READERS[7..].iter().for_each(|reader| check(reader));
+    READERS[7..9].iter().for_each(|reader| check(reader));
 }

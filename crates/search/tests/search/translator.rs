@@ -2,7 +2,7 @@
 
 use couplet_data::{Tokenizer, TokenizerConfig};
 use couplet_nn::{ModelConfig, Seq2Seq};
-use couplet_search::{SearchConfig, Translator};
+use couplet_search::{SearchConfig, Shown, Translator};
 use couplet_tensor::{Device, Params};
 
 const ENGLISH: [&str; 4] = ["Tom chases Jerry", "the cat sees the dog in the garden", "", "Jerry"];
@@ -38,7 +38,7 @@ impl Fixture {
             params: &self.params,
             source: &self.source,
             target: &self.target,
-            head: None,
+            shown: Shown::default(),
         }
     }
 }
@@ -82,7 +82,7 @@ fn a_forced_target_has_the_score_of_the_search() {
 fn heads_are_shown_one_by_one_or_as_their_mean() {
     let fixture = Fixture::with_heads(2);
     let forced = |head| {
-        let translator = Translator { head, ..fixture.translator() };
+        let translator = Translator { shown: Shown { layer: None, head }, ..fixture.translator() };
         translator.force("Tom chases Jerry", "汤姆 追逐 杰瑞").attention.concat()
     };
     let (mean, first, second) = (forced(None), forced(Some(0)), forced(Some(1)));

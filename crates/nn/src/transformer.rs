@@ -1,0 +1,325 @@
+//! The parts of a Transformer, which its reader and its writer share: positions, attention, feed-forward layers, and the sums and
+//! norms between them. Parameters have PyTorch's names, but that attention to the source keeps its queries' weights apart from those
+//! of keys and values, since the source's states may have another width.
+
+use crate::config::{FeedForwardKind, NormPlace, PositionKind};
+use crate::layer::{Dropout, Linear};
+use crate::pass::Pass;
+use couplet_tensor::activation::Relu;
+use couplet_tensor::ops::dense::{GatedGelu, Gelu};
+use couplet_tensor::ops::rotary::Turned;
+use couplet_tensor::ops::{
+    MultiHead, Past, add, attend_past, cross_attention, dense, embedding, layer_norm, residual_norm, rotary,
+    scale, self_attention,
+};
+use couplet_tensor::{Init, Param, Params, Rows, Tensor, Var};
+use std::sync::Arc;
+
+/// Positions that are learnt; a later one is told as the last of them.
+const LEARNED: usize = 1024;
+
+/// How tokens' vectors are told their places.
+#[derive(Clone, Debug)]
+pub(crate) struct Positions {
+    /// What the vectors are multiplied by before.
+    scale: Option<f32>,
+    kind: PositionKind,
+    learned: Option<Param>,
+}
+
+impl Positions {
+    /// Adds `name.positions.weight` where they are learnt.
+    pub(crate) fn new(
+        params: &mut Params,
+        name: &str,
+        kind: PositionKind,
+        scale: Option<f32>,
+        width: usize,
+    ) -> Positions {
+        let add = || params.add(&format!("{name}.positions.weight"), LEARNED, width, Init::Uniform(0.1));
+        Positions { scale, kind, learned: (kind == PositionKind::Learned).then(add) }
+    }
+
+    /// The vectors of packed tokens, of which the first of each sequence has the place `first`.
+    pub(crate) fn forward(&self, pass: &Pass, x: &Var, rows: &Rows, first: usize) -> Var {
+        let x = self.scale.map_or_else(|| x.clone(), |factor| scale(x, factor));
+        let (table, last) = match self.kind {
+            PositionKind::None | PositionKind::Rotary => return x,
+            PositionKind::Sinusoidal => (sinusoidal(&x, rows.steps(), first), usize::MAX),
+            PositionKind::Learned => {
+                (pass.var(self.learned.expect("learned positions have a weight")), LEARNED - 1)
+            }
+        };
+        // A table of sines begins at the first place itself.
+        let begin = if self.kind == PositionKind::Learned { first } else { 0 };
+        let index: Vec<u32> = rows.places().map(|(_, step)| (begin + step).min(last) as u32).collect();
+        add(&x, &embedding(&table, &index))
+    }
+}
+
+/// `sin(t / 10000^(2i / width))` and its cosine side by side, for so many places from `first` on: places × width.
+fn sinusoidal(x: &Var, places: usize, first: usize) -> Var {
+    let width = x.columns();
+    let number = |place: usize, column: usize| {
+        let pair = (column / 2 * 2) as f64 / width as f64;
+        let angle = (first + place) as f64 / 10_000f64.powf(pair);
+        (if column.is_multiple_of(2) { angle.sin() } else { angle.cos() }) as f32
+    };
+    let numbers: Vec<f32> =
+        (0..places).flat_map(|place| (0..width).map(move |column| number(place, column))).collect();
+    Var::constant(Tensor::new(x.device(), places, width, &numbers))
+}
+
+/// Attention of a sequence to itself.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnAttention {
+    /// Queries, keys and values.
+    input: Linear,
+    output: Linear,
+    how: MultiHead,
+    width: usize,
+    rotary: bool,
+}
+
+/// What of a sequence is there when a step is taken: the steps before, and where each row was in them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before<'a> {
+    pub(crate) steps: &'a [Tensor],
+    pub(crate) rows: &'a [Vec<u32>],
+}
+
+impl OwnAttention {
+    pub(crate) fn new(
+        params: &mut Params,
+        name: &str,
+        width: usize,
+        heads: usize,
+        causal: bool,
+        positions: PositionKind,
+    ) -> Self {
+        let [weight, bias] = ["weight", "bias"].map(|part| format!("{name}.in_proj_{part}"));
+        OwnAttention {
+            input: Linear::glorot(params, &weight, Some(&bias), width, 3 * width),
+            output: output(params, name, width),
+            how: MultiHead { heads, scale: 1.0 / ((width / heads) as f32).sqrt(), causal },
+            width,
+            rotary: positions == PositionKind::Rotary,
+        }
+    }
+
+    /// Queries, keys and values of rows, of which the first of each sequence has the place `first`.
+    fn asked(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, first: usize) -> Var {
+        let x = self.input.forward(pass, x); // [rows, 3·width]
+        if !self.rotary {
+            return x;
+        }
+        rotary(&x, rows, Turned { depth: self.width / self.how.heads, columns: 2 * self.width, first })
+    }
+
+    /// All steps of packed sequences.
+    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>) -> Var {
+        let (context, _) = self_attention(&self.asked(pass, x, rows, 0), rows, self.how, false);
+        self.output.forward(pass, &context)
+    }
+
+    /// One step: what it gives, and what later steps look at. `before.rows` already tells of this step.
+    pub(crate) fn step(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, before: Before) -> (Var, Vec<Tensor>) {
+        let asked = self.asked(pass, x, rows, before.steps.len());
+        let steps = [before.steps, &[asked.value().clone()]].concat();
+        let past = Past::Steps { steps: &steps, rows: before.rows };
+        let [context, _] = attend_past(asked.value(), self.width, past, self.how);
+        (self.output.forward(pass, &Var::constant(context)), steps)
+    }
+}
+
+fn output(params: &mut Params, name: &str, width: usize) -> Linear {
+    let [weight, bias] = ["weight", "bias"].map(|part| format!("{name}.out_proj.{part}"));
+    Linear::glorot(params, &weight, Some(&bias), width, width)
+}
+
+/// Attention of a sequence to the source.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceAttention {
+    query: Linear,
+    /// Keys and values.
+    memory: Linear,
+    output: Linear,
+    how: MultiHead,
+}
+
+/// What is looked at: keys and values of packed sources, and which of them each row, or each place of a sequence, reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read<'a> {
+    pub(crate) memory: &'a Var,
+    pub(crate) sources: &'a Arc<Rows>,
+    pub(crate) of: &'a Arc<[u32]>,
+}
+
+impl SourceAttention {
+    pub(crate) fn new(params: &mut Params, name: &str, width: usize, heads: usize, of_source: usize) -> Self {
+        let mut project = |part: &str, inputs: usize, outputs: usize| {
+            let [weight, bias] = ["weight", "bias"].map(|of| format!("{name}.{part}.{of}"));
+            Linear::glorot(params, &weight, Some(&bias), inputs, outputs)
+        };
+        SourceAttention {
+            query: project("q_proj", width, width),
+            memory: project("kv_proj", of_source, 2 * width),
+            output: output(params, name, width),
+            how: MultiHead { heads, scale: 1.0 / ((width / heads) as f32).sqrt(), causal: false },
+        }
+    }
+
+    /// Keys and values of a source's states, made once for all steps.
+    pub(crate) fn memory(&self, pass: &Pass, states: &Var) -> Var {
+        self.memory.forward(pass, states)
+    }
+
+    /// All steps of packed sequences, and where they looked, if that is asked for.
+    pub(crate) fn sequence(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<Rows>,
+        read: Read,
+        weights: bool,
+    ) -> (Var, Option<Tensor>) {
+        let query = self.query.forward(pass, x);
+        let (context, weights) =
+            cross_attention((&query, rows), (read.memory, read.sources), read.of, self.how, weights);
+        (self.output.forward(pass, &context), weights)
+    }
+
+    /// One step, and where it looked.
+    pub(crate) fn step(&self, pass: &Pass, x: &Var, read: Read) -> (Var, Tensor) {
+        let query = self.query.forward(pass, x);
+        let past = Past::Sources { memory: read.memory.value(), rows: read.sources, of: read.of };
+        let [context, weights] = attend_past(query.value(), query.columns(), past, self.how);
+        (self.output.forward(pass, &Var::constant(context)), weights)
+    }
+}
+
+/// A layer of hidden units, and back to the width of the states.
+#[derive(Clone, Debug)]
+pub(crate) struct FeedForward {
+    first: Linear,
+    second: Linear,
+    kind: FeedForwardKind,
+}
+
+impl FeedForward {
+    pub(crate) fn new(
+        params: &mut Params,
+        name: &str,
+        width: usize,
+        hidden: usize,
+        kind: FeedForwardKind,
+    ) -> Self {
+        let sums = if kind == FeedForwardKind::Gated { 2 * hidden } else { hidden };
+        let mut linear = |part: &str, inputs: usize, outputs: usize| {
+            let [weight, bias] = ["weight", "bias"].map(|of| format!("{name}.{part}.{of}"));
+            Linear::glorot(params, &weight, Some(&bias), inputs, outputs)
+        };
+        FeedForward { first: linear("linear1", width, sums), second: linear("linear2", hidden, width), kind }
+    }
+
+    /// Of rows; while training, hidden units are dropped under the number `layer`.
+    pub(crate) fn forward(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<Rows>,
+        dropout: Dropout,
+        layer: u32,
+    ) -> Var {
+        let dropped = pass.dropped(rows, dropout, layer);
+        let (weight, bias) = self.first.weights(pass);
+        let bias = bias.expect("it was made with one");
+        let units = match self.kind {
+            FeedForwardKind::Relu => dense::<Relu>,
+            FeedForwardKind::Gelu => dense::<Gelu>,
+            FeedForwardKind::Gated => dense::<GatedGelu>,
+        };
+        self.second.forward(pass, &units(x, &weight, &bias, dropped.as_ref()))
+    }
+}
+
+/// The sums and norms around the sublayers of a stack.
+#[derive(Clone, Debug)]
+pub(crate) struct Residual {
+    /// The gain and the bias of each sublayer's norm, and of the last one, behind all of them.
+    norms: Vec<[Param; 2]>,
+    place: NormPlace,
+    dropout: Dropout,
+    /// The number under which the first sublayer drops; each has two.
+    first_drop: u32,
+}
+
+/// What runs through a stack.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    /// What sublayers add to.
+    sum: Var,
+    /// What the next one reads.
+    pub(crate) read: Var,
+    /// How many sublayers have been passed.
+    passed: usize,
+}
+
+impl Residual {
+    /// Around no sublayers yet.
+    pub(crate) fn new(place: NormPlace, dropout: Dropout, first_drop: u32) -> Residual {
+        Residual { norms: Vec::new(), place, dropout, first_drop }
+    }
+
+    /// Adds the norm of the next sublayer, or the one behind all of them: `name.weight` and `name.bias`.
+    pub(crate) fn add_norm(&mut self, params: &mut Params, name: &str, width: usize) {
+        let mut add =
+            |part: &str, number: f32| params.add(&format!("{name}.{part}"), 1, width, Init::Constant(number));
+        self.norms.push([add("weight", 1.0), add("bias", 0.0)]);
+    }
+
+    fn norm(&self, pass: &Pass, which: usize) -> [Var; 2] {
+        self.norms[which].map(|param| pass.var(param))
+    }
+
+    pub(crate) fn begin(&self, pass: &Pass, x: Var) -> Stream {
+        let read = match self.place {
+            NormPlace::Pre => {
+                let [gain, bias] = self.norm(pass, 0);
+                layer_norm(&x, &gain, &bias)
+            }
+            NormPlace::Post => x.clone(),
+        };
+        Stream { sum: x, read, passed: 0 }
+    }
+
+    /// Adds what a sublayer made of what it read. Before sublayers, the norm is already that of the next one.
+    pub(crate) fn join(&self, pass: &Pass, stream: &Stream, made: &Var, rows: &Arc<Rows>) -> Stream {
+        let which = stream.passed + usize::from(self.place == NormPlace::Pre);
+        let [gain, bias] = self.norm(pass, which);
+        let dropped = pass.dropped(rows, self.dropout, self.first_drop + 2 * stream.passed as u32);
+        let [sum, read] = residual_norm(&stream.sum, made, dropped.as_ref(), &gain, &bias);
+        let sum = if self.place == NormPlace::Pre { sum } else { read.clone() };
+        Stream { sum, read, passed: stream.passed + 1 }
+    }
+
+    /// The number under which the hidden units of the sublayer that comes now drop.
+    pub(crate) fn hidden_drop(&self, stream: &Stream) -> u32 {
+        self.first_drop + 2 * stream.passed as u32 + 1
+    }
+
+    /// The states behind the last norm.
+    pub(crate) fn end(&self, pass: &Pass, stream: Stream) -> Var {
+        match self.place {
+            NormPlace::Pre => stream.read,
+            NormPlace::Post => {
+                let [gain, bias] = self.norm(pass, self.norms.len() - 1);
+                layer_norm(&stream.read, &gain, &bias)
+            }
+        }
+    }
+
+    pub(crate) fn dropout(&self) -> Dropout {
+        self.dropout
+    }
+}
