@@ -62,6 +62,8 @@ pub enum Event {
         bleu: Option<f64>,
         /// Whether it is the best so far, and was saved.
         best: bool,
+        /// How long it took, in seconds.
+        took: f64,
         /// Seconds since the start.
         seconds: f64,
     },

@@ -167,6 +167,7 @@ mod tests {
             figure,
             bleu,
             best: true,
+            took: 0.5,
             seconds: 2.0,
         };
         let said = [

@@ -495,7 +495,9 @@ impl<L: Lessons> Trainer<L> {
     /// Checks the model, and saves it if it is the best so far.
     fn validate(&mut self, log: &mut Log<'_>) -> Result<(), TrainError> {
         self.exchange_average();
+        let began = Instant::now();
         let validated = self.lessons.validate(&self.model, &self.params, &self.config);
+        let took = began.elapsed().as_secs_f64();
         let Validated { loss, figure, bleu } = validated;
         let goodness = match self.config.train().best_by {
             BestBy::Metric => validated.metric().unwrap_or(-loss),
@@ -516,7 +518,7 @@ impl<L: Lessons> Trainer<L> {
         }
         self.count_validation(better);
         let seconds = self.state.seconds;
-        log.say(&Event::Validation { update, loss, figure, bleu, best: better, seconds });
+        log.say(&Event::Validation { update, loss, figure, bleu, best: better, took, seconds });
         self.survive(log, saved)?;
         let written = if better { self.write_card() } else { Ok(()) };
         self.survive(log, written)
