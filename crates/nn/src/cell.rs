@@ -15,7 +15,7 @@ macro_rules! cells {
             $($(#[$about])* $kind,)*
         }
 
-        /// A reader: layers of a cell, or none.
+        /// A reader: layers of a cell, of attention, or of convolutions, or none.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum ReaderKind {
@@ -26,9 +26,11 @@ macro_rules! cells {
             SelfAttention,
             /// A Transformer's encoder.
             Transformer,
+            /// Layers of gated convolutions.
+            Conv,
         }
 
-        /// A writer: layers of a cell, or of attention.
+        /// A writer: layers of a cell, of attention, or of convolutions.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum WriterKind {
@@ -37,6 +39,8 @@ macro_rules! cells {
             Attention,
             /// A Transformer's decoder.
             Transformer,
+            /// Layers of gated convolutions, each with attention.
+            Conv,
         }
 
         impl WriterKind {
@@ -44,7 +48,7 @@ macro_rules! cells {
             pub fn cell(self) -> Option<CellKind> {
                 match self {
                     $(WriterKind::$kind => Some(CellKind::$kind),)*
-                    WriterKind::Attention | WriterKind::Transformer => None,
+                    WriterKind::Attention | WriterKind::Transformer | WriterKind::Conv => None,
                 }
             }
         }
@@ -54,7 +58,10 @@ macro_rules! cells {
             pub fn cell(self) -> Option<CellKind> {
                 match self {
                     $(ReaderKind::$kind => Some(CellKind::$kind),)*
-                    ReaderKind::Bag | ReaderKind::SelfAttention | ReaderKind::Transformer => None,
+                    ReaderKind::Bag
+                    | ReaderKind::SelfAttention
+                    | ReaderKind::Transformer
+                    | ReaderKind::Conv => None,
                 }
             }
         }

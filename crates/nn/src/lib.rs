@@ -36,6 +36,7 @@ mod cell;
 mod classifier;
 mod config;
 pub mod context;
+mod convolution;
 pub mod decoder;
 pub mod encoder;
 pub mod layer;
@@ -56,8 +57,8 @@ pub use config::{
     EncoderConfig, FeatureConfig, FeatureKind, FeedForwardKind, InputKind, LabellerConfig, ModelConfig,
     NormPlace, OutputKind, PositionKind, QueryKind, Reach, ReadoutKind, Sizes, StateShape, Tied,
 };
-pub use decoder::{DecoderState, Sequence, Stepped};
+pub use decoder::{DecoderState, Sequence, Sights, Stepped};
 pub use encoder::{Encoded, Encoder};
 pub use pass::{Pass, Training};
-pub use seq2seq::{Loss, Seq2Seq, Sights};
+pub use seq2seq::{Loss, Seq2Seq};
 pub use tokens::{Batch, LabelledBatch, Packed};

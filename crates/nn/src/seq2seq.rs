@@ -5,8 +5,8 @@ use crate::cell::WriterKind;
 use crate::config::{ConfigError, ModelConfig};
 use crate::context::Context;
 use crate::decoder::{
-    AttentionDecoder, Decoder, DecoderState, RecurrentDecoder, Sequence, Stepped, TransformerDecoder,
-    WriterState,
+    AttentionDecoder, ConvolutionalDecoder, Decoder, DecoderState, RecurrentDecoder, Sequence, Sights,
+    Stepped, TransformerDecoder, WriterState,
 };
 use crate::encoder::{Encoded, Encoder};
 use crate::pass::Pass;
@@ -28,15 +28,7 @@ enum Writer {
     Recurrent { context: Context, bridge: Bridge, decoder: RecurrentDecoder },
     Attention(AttentionDecoder),
     Transformer(TransformerDecoder),
-}
-
-/// How a model looks at the source in each step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sights {
-    /// How many layers look.
-    pub layers: usize,
-    /// How many times each of them.
-    pub heads: usize,
+    Convolutional(ConvolutionalDecoder),
 }
 
 /// The loss of a batch.
@@ -74,6 +66,13 @@ impl Seq2Seq {
             _ if decoder.kind == WriterKind::Attention => {
                 Writer::Attention(AttentionDecoder::new(params, decoder, width, target_vocabulary, shared))
             }
+            _ if decoder.kind == WriterKind::Conv => Writer::Convolutional(ConvolutionalDecoder::new(
+                params,
+                decoder,
+                width,
+                target_vocabulary,
+                shared,
+            )),
             _ => Writer::Transformer(TransformerDecoder::new(
                 params,
                 decoder,
@@ -92,10 +91,8 @@ impl Seq2Seq {
                 decoder.attention().map(|attention| Sights { layers: 1, heads: attention.heads() })
             }
             Writer::Attention(decoder) => Some(Sights { layers: 1, heads: decoder.heads() }),
-            Writer::Transformer(decoder) => {
-                let (layers, heads) = decoder.sights();
-                Some(Sights { layers, heads })
-            }
+            Writer::Transformer(decoder) => Some(decoder.sights()),
+            Writer::Convolutional(decoder) => Some(decoder.sights()),
         }
     }
 
@@ -118,6 +115,7 @@ impl Seq2Seq {
             }
             Writer::Attention(decoder) => WriterState::Attention(decoder.start(pass, encoded, of)),
             Writer::Transformer(decoder) => WriterState::Transformer(decoder.start(pass, encoded, of)),
+            Writer::Convolutional(decoder) => WriterState::Convolutional(decoder.start(pass, encoded, of)),
         })
     }
 
@@ -135,6 +133,9 @@ impl Seq2Seq {
             }
             (Writer::Transformer(decoder), WriterState::Transformer(state)) => {
                 decoder.step(pass, tokens, state).any(WriterState::Transformer)
+            }
+            (Writer::Convolutional(decoder), WriterState::Convolutional(state)) => {
+                decoder.step(pass, tokens, state).any(WriterState::Convolutional)
             }
             _ => panic!("a state of another model"),
         }
@@ -154,6 +155,9 @@ impl Seq2Seq {
             (Writer::Transformer(decoder), WriterState::Transformer(state)) => {
                 decoder.sequence(pass, &batch.input, state)
             }
+            (Writer::Convolutional(decoder), WriterState::Convolutional(state)) => {
+                decoder.sequence(pass, &batch.input, state)
+            }
             _ => unreachable!("a model starts with a state of its own"),
         }
     }
@@ -165,6 +169,7 @@ impl Seq2Seq {
             Writer::Recurrent { decoder, .. } => decoder.output(pass),
             Writer::Attention(decoder) => decoder.output(pass),
             Writer::Transformer(decoder) => decoder.output(pass),
+            Writer::Convolutional(decoder) => decoder.output(pass),
         };
         let how = CrossEntropy { scale: 1.0 / batch.targets() as f32, smoothing };
         let (mean, of_rows) = cross_entropy(&features, &weight, bias.as_ref(), &batch.output, how);

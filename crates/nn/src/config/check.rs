@@ -77,21 +77,25 @@ impl EncoderConfig {
             "a size, or a list with a size for each layer",
         )?;
         self.check_order()?;
-        self.check_attention()?;
+        self.check_alone()?;
         check_cell("model.encoder", self.kind.cell(), self.activation.is_some(), self.forget_bias.is_some())?;
         self.check_residual()
     }
 
-    fn check_attention(&self) -> Result<(), ConfigError> {
-        let keys = [
-            ("heads", self.heads.is_some(), true),
-            ("positions", self.positions.is_some(), true),
-            ("norm", self.norm.is_some(), false),
-            ("feed_forward", self.feed_forward.is_some(), false),
-        ];
-        let bare = self.kind == ReaderKind::SelfAttention;
-        check_keys("model.encoder", self.kind == ReaderKind::Transformer, bare, "self-attention", keys)?;
-        if !matches!(self.kind, ReaderKind::Transformer | ReaderKind::SelfAttention) {
+    /// Refuses what a reader without recurrence does not have.
+    fn check_alone(&self) -> Result<(), ConfigError> {
+        use ReaderKind::{Conv, SelfAttention, Transformer};
+        let (transformer, bare, conv) =
+            ((Transformer, "transformer"), (SelfAttention, "self-attention"), (Conv, "conv"));
+        let check = |key: &str, chosen: bool, of: &[(ReaderKind, &str)]| {
+            check_key("model.encoder", key, chosen, self.kind, of)
+        };
+        check("heads", self.heads.is_some(), &[transformer, bare])?;
+        check("positions", self.positions.is_some(), &[transformer, bare, conv])?;
+        check("norm", self.norm.is_some(), &[transformer])?;
+        check("feed_forward", self.feed_forward.is_some(), &[transformer])?;
+        check("kernel", self.kernel.is_some(), &[conv])?;
+        if !matches!(self.kind, Transformer | SelfAttention | Conv) {
             return Ok(());
         }
         let recurrent = [
@@ -102,15 +106,37 @@ impl EncoderConfig {
         recurrent.into_iter().try_for_each(|(key, chosen)| {
             refuse_if(
                 chosen,
-                format!("model.encoder.{key} with a reader of attention"),
+                format!("model.encoder.{key} with a reader without recurrence"),
                 "it is a choice of recurrent readers; leave it out",
             )
         })?;
+        let [of_transformer, of_conv] = [Transformer, Conv].map(|kind| self.kind == kind);
         refuse_if(
-            self.kind == ReaderKind::Transformer && self.input == InputKind::OneHot,
-            "model.encoder.input = \"one-hot\" with model.encoder.kind = \"transformer\"",
-            "a Transformer's states are as wide as its embedding; leave input out",
+            (of_transformer || of_conv) && self.input == InputKind::OneHot,
+            format!(
+                "model.encoder.input = \"one-hot\" with model.encoder.kind = \"{}\"",
+                if of_conv { conv.1 } else { transformer.1 }
+            ),
+            "its states are as wide as its embedding; leave input out",
         )?;
+        if of_conv { self.check_convolution() } else { self.check_heads() }
+    }
+
+    fn check_convolution(&self) -> Result<(), ConfigError> {
+        refuse_if(
+            matches!(self.hidden, Sizes::Each(_)),
+            "model.encoder.hidden is a list with model.encoder.kind = \"conv\"",
+            "a layer's input is added to its output; give all layers one size",
+        )?;
+        refuse_if(
+            self.kernel().is_multiple_of(2),
+            format!("model.encoder.kernel = {}", self.kernel()),
+            "a step sees itself and as many before as behind it: an odd number",
+        )?;
+        check_turned("model.encoder", self.positions(), "conv")
+    }
+
+    fn check_heads(&self) -> Result<(), ConfigError> {
         let mut widths = self.widths();
         widths.dedup();
         widths
@@ -156,22 +182,29 @@ impl EncoderConfig {
     }
 }
 
-/// Refuses keys of attention where there is none: each key, whether it was chosen, and whether a bare layer has it too.
-fn check_keys(
+/// Refuses a key that only some kinds have.
+fn check_key<K: PartialEq>(
     part: &str,
-    transformer: bool,
-    bare: bool,
-    bare_name: &str,
-    keys: [(&str, bool, bool); 4],
+    key: &str,
+    chosen: bool,
+    kind: K,
+    of: &[(K, &str)],
 ) -> Result<(), ConfigError> {
-    keys.into_iter().try_for_each(|(key, chosen, of_bare)| {
-        let also = if of_bare { format!(" or \"{bare_name}\"") } else { String::new() };
-        refuse_if(
-            chosen && !transformer && !(bare && of_bare),
-            format!("{part}.{key} without {part}.kind = \"transformer\"{also}"),
-            "leave it out, or choose that kind",
-        )
-    })
+    let names: Vec<String> = of.iter().map(|(_, name)| format!("\"{name}\"")).collect();
+    refuse_if(
+        chosen && of.iter().all(|(of, _)| *of != kind),
+        format!("{part}.{key} without {part}.kind = {}", names.join(" or ")),
+        "leave it out, or choose that kind",
+    )
+}
+
+/// Refuses to turn queries and keys that are not steps of one sequence.
+fn check_turned(part: &str, positions: PositionKind, kind: &str) -> Result<(), ConfigError> {
+    refuse_if(
+        positions == PositionKind::Rotary,
+        format!("{part}.positions = \"rotary\" with {part}.kind = \"{kind}\""),
+        "only steps that look at each other have a distance; use \"sinusoidal\" or \"learned\"",
+    )
 }
 
 /// Refuses heads that do not share states of a width.
@@ -199,14 +232,17 @@ impl DecoderConfig {
         ])?;
         check_share("model.decoder.dropout", self.dropout)?;
         check_cell("model.decoder", self.kind.cell(), self.activation.is_some(), self.forget_bias.is_some())?;
-        let keys = [
-            ("heads", self.heads.is_some(), true),
-            ("positions", self.positions.is_some(), true),
-            ("norm", self.norm.is_some(), false),
-            ("feed_forward", self.feed_forward.is_some(), false),
-        ];
-        let bare = self.kind == WriterKind::Attention;
-        check_keys("model.decoder", self.kind == WriterKind::Transformer, bare, "attention", keys)?;
+        use WriterKind::{Attention, Conv, Transformer};
+        let (transformer, bare, conv) =
+            ((Transformer, "transformer"), (Attention, "attention"), (Conv, "conv"));
+        let check = |key: &str, chosen: bool, of: &[(WriterKind, &str)]| {
+            check_key("model.decoder", key, chosen, self.kind, of)
+        };
+        check("heads", self.heads.is_some(), &[transformer, bare, conv])?;
+        check("positions", self.positions.is_some(), &[transformer, bare, conv])?;
+        check("norm", self.norm.is_some(), &[transformer])?;
+        check("feed_forward", self.feed_forward.is_some(), &[transformer])?;
+        check("kernel", self.kernel.is_some(), &[conv])?;
         if self.kind.cell().is_some() {
             return Ok(());
         }
@@ -214,15 +250,14 @@ impl DecoderConfig {
         recurrent.into_iter().try_for_each(|(key, chosen)| {
             refuse_if(
                 chosen,
-                format!("model.decoder.{key} with a writer of attention"),
+                format!("model.decoder.{key} with a writer without recurrence"),
                 "it is a choice of recurrent writers; leave it out",
             )
         })?;
-        refuse_if(
-            bare && self.positions() == PositionKind::Rotary,
-            "model.decoder.positions = \"rotary\" with model.decoder.kind = \"attention\"",
-            "steps of different sequences have no distance; use \"sinusoidal\" or \"learned\"",
-        )?;
+        check_sizes([("model.decoder.kernel", self.kernel())])?;
+        if let Some((_, name)) = [bare, conv].into_iter().find(|(kind, _)| *kind == self.kind) {
+            check_turned("model.decoder", self.positions(), name)?;
+        }
         check_heads("model.decoder", self.feature_width(), self.heads(), self.positions())
     }
 }
@@ -336,7 +371,7 @@ impl ModelConfig {
         if known { self.check_widths(0) } else { Ok(()) }
     }
 
-    /// Refuses what tells a recurrent writer of the source, where the writer is made of attention.
+    /// Refuses what tells a recurrent writer of the source, where the writer looks at it by itself.
     fn check_alone(&self) -> Result<(), ConfigError> {
         let usual = ModelConfig::default();
         let chosen = [
@@ -347,7 +382,7 @@ impl ModelConfig {
         chosen.into_iter().try_for_each(|(key, chosen)| {
             refuse_if(
                 chosen,
-                format!("{key} with a writer of attention"),
+                format!("{key} with a writer without recurrence"),
                 "it looks at the source by itself; leave it out",
             )
         })
@@ -632,7 +667,7 @@ mod tests {
     }
 
     #[test]
-    fn attention_without_recurrence_is_refused_by_name() {
+    fn what_has_no_recurrence_is_refused_by_name() {
         use crate::config::{FeedForwardKind, NormPlace};
         let reader = |change: fn(&mut EncoderConfig)| {
             refusal(|config| {
@@ -654,7 +689,7 @@ mod tests {
         );
         assert_eq!(
             reader(|encoder| encoder.layer_norm = true),
-            "model.encoder.layer_norm with a reader of attention"
+            "model.encoder.layer_norm with a reader without recurrence"
         );
         assert_eq!(
             reader(|encoder| encoder.input = InputKind::OneHot),
@@ -663,6 +698,35 @@ mod tests {
         assert_eq!(
             refusal(|config| config.encoder.heads = Some(2)),
             "model.encoder.heads without model.encoder.kind = \"transformer\" or \"self-attention\""
+        );
+        assert_eq!(
+            refusal(|config| {
+                (config.encoder.kind, config.encoder.kernel) = (ReaderKind::Conv, Some(4));
+            }),
+            "model.encoder.kernel = 4"
+        );
+        assert_eq!(
+            refusal(|config| {
+                (config.encoder.kind, config.encoder.positions) =
+                    (ReaderKind::Conv, Some(PositionKind::Rotary));
+            }),
+            "model.encoder.positions = \"rotary\" with model.encoder.kind = \"conv\""
+        );
+        assert_eq!(
+            refusal(|config| {
+                (config.encoder.kind, config.encoder.hidden) = (ReaderKind::Conv, Sizes::Each(vec![3, 4]));
+            }),
+            "model.encoder.hidden is a list with model.encoder.kind = \"conv\""
+        );
+        assert_eq!(
+            refusal(|config| {
+                (config.decoder.kind, config.decoder.kernel) = (WriterKind::Conv, Some(0));
+            }),
+            "model.decoder.kernel = 0"
+        );
+        assert_eq!(
+            refusal(|config| config.decoder.kernel = Some(3)),
+            "model.decoder.kernel without model.decoder.kind = \"conv\""
         );
         assert_eq!(
             refusal(|config| {
@@ -682,19 +746,19 @@ mod tests {
         assert_eq!(writer(|config| config.decoder.tied = Tied::All), "nothing");
         assert_eq!(
             writer(|config| config.attention.score = AttentionKind::Dot),
-            "[model.attention] with a writer of attention"
+            "[model.attention] with a writer without recurrence"
         );
         assert_eq!(
             writer(|config| config.context.kind = ContextKind::Mean),
-            "[model.context] with a writer of attention"
+            "[model.context] with a writer without recurrence"
         );
         assert_eq!(
             writer(|config| config.bridge = BridgeKind::Copy),
-            "model.bridge with a writer of attention"
+            "model.bridge with a writer without recurrence"
         );
         assert_eq!(
             writer(|config| config.decoder.readout = Some(ReadoutKind::State)),
-            "model.decoder.readout with a writer of attention"
+            "model.decoder.readout with a writer without recurrence"
         );
         assert_eq!(
             refusal(|config| config.decoder.feed_forward = Some(FeedForwardKind::Gelu)),

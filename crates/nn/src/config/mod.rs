@@ -12,6 +12,9 @@ use crate::cell::{Cell, ReaderKind, WriterKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// How many steps a convolution sees where nothing is said.
+const KERNEL: usize = 3;
+
 /// The table `[model]` of a config.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -32,14 +35,14 @@ pub struct ModelConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EncoderConfig {
-    /// Which cell it is made of, a bag of tokens, or layers of attention.
+    /// Which cell it is made of, a bag of tokens, or layers of attention or of convolutions.
     pub kind: ReaderKind,
     /// What the simple cell does with its sum: `tanh` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<ActivationKind>,
     /// What a token is to the first layer.
     pub input: InputKind,
-    /// Width of the source tokens' vectors; in a Transformer, of all states.
+    /// Width of the source tokens' vectors; of a Transformer and of convolutions, also that of the states.
     pub embedding: usize,
     /// Whether a second reader goes through the source from its end.
     pub bidirectional: bool,
@@ -48,7 +51,7 @@ pub struct EncoderConfig {
     /// Layers on top of each other: as many as there are sizes, or 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<usize>,
-    /// Units of a layer, in each direction; in a Transformer, of its feed-forward layers.
+    /// Units of a layer, in each direction; in a Transformer, of its feed-forward layers. Convolutions have one size for all.
     pub hidden: Sizes,
     /// From this layer on, the first being 1, a layer's input is added to its output.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,9 +68,12 @@ pub struct EncoderConfig {
     /// How many heads look, each with a part of the width: 4 in a Transformer, else 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heads: Option<usize>,
-    /// How a step's place is told: `sinusoidal` in a Transformer, else `none`.
+    /// How a step's place is told: `sinusoidal` in a Transformer, `learned` to convolutions, else `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<PositionKind>,
+    /// How many steps a convolution sees: 3 where nothing is said. A reader sees as many before a step as behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<usize>,
     /// Where a Transformer normalises: `pre` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub norm: Option<NormPlace>,
@@ -232,7 +238,7 @@ pub enum QueryKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecoderConfig {
-    /// Which cell it is made of, or layers of attention.
+    /// Which cell it is made of, or layers of attention or of convolutions.
     pub kind: WriterKind,
     /// What the simple cell does with its sum: `tanh` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -242,7 +248,7 @@ pub struct DecoderConfig {
     /// Units of a layer, and of the attention vector from which a token is predicted; in a Transformer, of its feed-forward
     /// layers.
     pub hidden: usize,
-    /// Width of the target tokens' vectors; in a Transformer, of all states.
+    /// Width of the target tokens' vectors; in a Transformer, of all states; of convolutions, of what they compare with the source.
     pub embedding: usize,
     /// What a token is predicted from: the state and the context where there is attention, else the state.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -261,9 +267,12 @@ pub struct DecoderConfig {
     /// How many heads look, each with a part of the width: 4 in a Transformer, else 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heads: Option<usize>,
-    /// How a step's place is told: `sinusoidal` in a Transformer, else `none`.
+    /// How a step's place is told: `sinusoidal` in a Transformer, `learned` to convolutions, else `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<PositionKind>,
+    /// How many steps a convolution sees, its own and those before: 3 where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<usize>,
     /// Where a Transformer normalises: `pre` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub norm: Option<NormPlace>,
@@ -326,6 +335,7 @@ impl Default for EncoderConfig {
             forget_bias: None,
             heads: None,
             positions: None,
+            kernel: None,
             norm: None,
             feed_forward: None,
         }
@@ -363,6 +373,7 @@ impl Default for DecoderConfig {
             forget_bias: None,
             heads: None,
             positions: None,
+            kernel: None,
             norm: None,
             feed_forward: None,
         }
@@ -402,7 +413,7 @@ impl EncoderConfig {
     pub fn widths(&self) -> Vec<usize> {
         let directions = if self.bidirectional { 2 } else { 1 };
         let width = |units: usize| match self.kind {
-            ReaderKind::Transformer => self.embedding,
+            ReaderKind::Transformer | ReaderKind::Conv => self.embedding,
             ReaderKind::SelfAttention => units,
             _ => units * directions,
         };
@@ -416,8 +427,16 @@ impl EncoderConfig {
 
     /// How a step's place is told.
     pub fn positions(&self) -> PositionKind {
-        let usual = self.kind == ReaderKind::Transformer;
-        self.positions.unwrap_or(if usual { PositionKind::Sinusoidal } else { PositionKind::None })
+        self.positions.unwrap_or(match self.kind {
+            ReaderKind::Transformer => PositionKind::Sinusoidal,
+            ReaderKind::Conv => PositionKind::Learned,
+            _ => PositionKind::None,
+        })
+    }
+
+    /// How many steps a convolution sees.
+    pub fn kernel(&self) -> usize {
+        self.kernel.unwrap_or(KERNEL)
     }
 
     /// Numbers in an encoder's state: those of the topmost layer, or of the input itself.
@@ -446,7 +465,10 @@ impl DecoderConfig {
 
     /// The numbers in what a token is predicted from.
     pub fn feature_width(&self) -> usize {
-        if self.kind == WriterKind::Transformer { self.embedding } else { self.hidden }
+        match self.kind {
+            WriterKind::Transformer | WriterKind::Conv => self.embedding,
+            _ => self.hidden,
+        }
     }
 
     /// How many heads look.
@@ -456,8 +478,16 @@ impl DecoderConfig {
 
     /// How a step's place is told.
     pub fn positions(&self) -> PositionKind {
-        let usual = self.kind == WriterKind::Transformer;
-        self.positions.unwrap_or(if usual { PositionKind::Sinusoidal } else { PositionKind::None })
+        self.positions.unwrap_or(match self.kind {
+            WriterKind::Transformer => PositionKind::Sinusoidal,
+            WriterKind::Conv => PositionKind::Learned,
+            _ => PositionKind::None,
+        })
+    }
+
+    /// How many steps a convolution sees.
+    pub fn kernel(&self) -> usize {
+        self.kernel.unwrap_or(KERNEL)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Writers: from what is written so far to the next token.
 
 mod attention;
+mod convolutional;
 mod layers;
 mod readout;
 mod recurrent;
 mod transformer;
 
 pub use attention::AttentionDecoder;
+pub use convolutional::ConvolutionalDecoder;
 pub use recurrent::RecurrentDecoder;
 pub use transformer::TransformerDecoder;
 
@@ -16,6 +18,8 @@ use crate::layer::{Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use attention::AttentionState;
+use convolutional::ConvolutionalState;
+use couplet_tensor::ops::concat_columns;
 use couplet_tensor::{Init, Params, Tensor, Var};
 use recurrent::RecurrentState;
 use transformer::TransformerState;
@@ -32,6 +36,15 @@ pub(crate) trait Decoder {
     fn sequence(&self, pass: &Pass, input: &Packed, state: &Self::State) -> Sequence;
 }
 
+/// How a model looks at the source in each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sights {
+    /// How many layers look.
+    pub layers: usize,
+    /// How many times each of them.
+    pub heads: usize,
+}
+
 /// Where a decoder stands, whichever it is, a row for each hypothesis.
 #[derive(Clone, Debug)]
 pub struct DecoderState(pub(crate) WriterState);
@@ -42,6 +55,7 @@ pub(crate) enum WriterState {
     Recurrent(Box<RecurrentState>),
     Attention(AttentionState),
     Transformer(TransformerState),
+    Convolutional(ConvolutionalState),
 }
 
 impl DecoderState {
@@ -51,6 +65,7 @@ impl DecoderState {
             WriterState::Recurrent(state) => WriterState::Recurrent(state.select(rows).into()),
             WriterState::Attention(state) => WriterState::Attention(state.select(rows)),
             WriterState::Transformer(state) => WriterState::Transformer(state.select(rows)),
+            WriterState::Convolutional(state) => WriterState::Convolutional(state.select(rows)),
         })
     }
 }
@@ -79,8 +94,15 @@ impl<S> Stepped<S> {
 pub struct Sequence {
     /// What the next token is predicted from: target rows × hidden.
     pub features: Var,
-    /// target rows × layers·heads·source steps; without attention, none, and none from a Transformer that learns
+    /// target rows × layers·heads·source steps; without attention, none, and none from a Transformer or a convolutional writer that learns
     pub weights: Option<Tensor>,
+}
+
+/// The weights of all layers side by side: rows × layers·heads·source steps.
+fn beside(weights: Vec<Tensor>) -> Option<Tensor> {
+    let weights: Vec<Var> = weights.into_iter().map(Var::constant).collect();
+    let all: Vec<&Var> = weights.iter().collect();
+    (!all.is_empty()).then(|| concat_columns(&all).value().clone())
 }
 
 /// The vectors of the target's tokens, which may be those of the source's.

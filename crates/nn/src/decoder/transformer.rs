@@ -1,11 +1,10 @@
-use super::{Decoder, Sequence, Stepped, embedding_of, output_of};
+use super::{Decoder, Sequence, Sights, Stepped, beside, embedding_of, output_of};
 use crate::config::DecoderConfig;
 use crate::encoder::Encoded;
 use crate::layer::{Dropout, Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::{Before, FeedForward, OwnAttention, Positions, Read, Residual, SourceAttention};
-use couplet_tensor::ops::concat_columns;
 use couplet_tensor::{Params, Rows, Tensor, Var};
 use std::sync::Arc;
 
@@ -95,9 +94,9 @@ impl TransformerDecoder {
         TransformerDecoder { embedding, positions, layers, residual, output, heads }
     }
 
-    /// How many layers look at the source, and with how many heads.
-    pub(crate) fn sights(&self) -> (usize, usize) {
-        (self.layers.len(), self.heads)
+    /// How it looks at the source.
+    pub(crate) fn sights(&self) -> Sights {
+        Sights { layers: self.layers.len(), heads: self.heads }
     }
 
     /// Where it stands before the first step; row `i` reads the source at place `of[i]`.
@@ -115,13 +114,6 @@ impl TransformerDecoder {
     pub(crate) fn output(&self, pass: &Pass) -> (Var, Option<Var>) {
         self.output.weights(pass)
     }
-}
-
-/// The weights of all layers side by side: rows × layers·heads·source steps.
-fn beside(weights: Vec<Tensor>) -> Option<Tensor> {
-    let weights: Vec<Var> = weights.into_iter().map(Var::constant).collect();
-    let all: Vec<&Var> = weights.iter().collect();
-    (!all.is_empty()).then(|| concat_columns(&all).value().clone())
 }
 
 impl Decoder for TransformerDecoder {

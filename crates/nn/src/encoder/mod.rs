@@ -1,10 +1,12 @@
 //! Readers: from the source's tokens to states.
 
+mod convolutional;
 mod input;
 mod recurrent;
 mod self_attention;
 mod transformer;
 
+pub use convolutional::ConvolutionalReader;
 pub use input::Input;
 pub use recurrent::RecurrentReader;
 pub use self_attention::SelfAttentionReader;
@@ -32,6 +34,8 @@ pub struct Encoded {
     pub rows: Arc<Rows>,
     /// The state in which each layer ended, part by part: batch × width. A reader without layers has none.
     pub last: Vec<Vec<Var>>,
+    /// What a convolutional writer takes from the tokens that it looks at, where that is not their states: source rows × width.
+    pub values: Option<Var>,
 }
 
 /// A reader: what its tokens are, and how it goes through them.
@@ -51,6 +55,7 @@ enum Reader {
     Recurrent(RecurrentReader),
     SelfAttention(SelfAttentionReader),
     Transformer(TransformerReader),
+    Convolutional(ConvolutionalReader),
 }
 
 impl Encoder {
@@ -60,15 +65,16 @@ impl Encoder {
         let inputs = config.input_width(vocabulary);
         let scale = (config.kind == ReaderKind::Transformer).then(|| (inputs as f32).sqrt());
         let positions = Positions::new(params, "encoder", config.positions(), scale, inputs);
+        let dropout = Dropout { rate: config.dropout, variational: config.variational };
         let reader = match (config.kind, config.cell()) {
             (ReaderKind::SelfAttention, _) => {
                 Reader::SelfAttention(SelfAttentionReader::new(params, config, inputs))
             }
             (ReaderKind::Transformer, _) => Reader::Transformer(TransformerReader::new(params, config)),
+            (ReaderKind::Conv, _) => Reader::Convolutional(ConvolutionalReader::new(params, config, dropout)),
             (_, Some(cell)) => Reader::Recurrent(RecurrentReader::new(params, config, cell, inputs)),
             (_, None) => Reader::Bag,
         };
-        let dropout = Dropout { rate: config.dropout, variational: config.variational };
         Encoder { input, positions, dropout, reader }
     }
 
@@ -82,13 +88,17 @@ impl Encoder {
             Input::OneHot { .. } => x, // to drop its only number is to drop the token
         };
         match &self.reader {
-            Reader::Bag => Encoded { states: x, rows, last: Vec::new() },
+            Reader::Bag => Encoded { states: x, rows, last: Vec::new(), values: None },
             Reader::Recurrent(reader) => reader.forward(pass, x, rows, self.dropout),
             Reader::SelfAttention(reader) => {
                 without_recurrence(reader.forward(pass, x, &rows, self.dropout), rows)
             }
             Reader::Transformer(reader) => {
                 without_recurrence(reader.forward(pass, x, &rows, self.dropout), rows)
+            }
+            Reader::Convolutional(reader) => {
+                let [states, values] = reader.forward(pass, &x, &rows, self.dropout);
+                Encoded { values: Some(values), ..without_recurrence(states, rows) }
             }
         }
     }
@@ -113,7 +123,7 @@ fn without_recurrence(states: Var, rows: Arc<Rows>) -> Encoded {
     let has_empty = last.contains(&(rows.total() as u32));
     let from = if has_empty { concat_rows(&[&states, &zeros]) } else { states.clone() };
     let last = vec![vec![gather_rows(&from, &last)]]; // [batch, width]
-    Encoded { states, rows, last }
+    Encoded { states, rows, last, values: None }
 }
 
 #[cfg(test)]
@@ -254,6 +264,32 @@ mod tests {
         assert_eq!(count("norm = 'post'\npositions = 'rotary'\nheads = 2"), 3 * layer + 8);
         assert_eq!(count("feed_forward = 'gated'"), 3 * (layer + 30) + 8);
         assert_eq!(count("positions = 'learned'"), 3 * layer + 8 + 1024 * 4);
+    }
+
+    /// One number each. The convolution has W_u = [1 1 1] and W_g = 0, so that its gates are σ(0) = ½: the token 1 before −1 makes
+    /// ½·(0 + 1 − 1) = 0, and −1 behind it ½·(1 − 1 + 0) = 0; with what was read, √½·1 and −√½. A source of one token alone makes
+    /// ½ of it: √½·(½ + 1).
+    #[test]
+    fn a_gated_convolution_by_hand() {
+        let given: [(&str, &[f32]); 6] = [
+            ("encoder.fc1.weight", &[1.0]),
+            ("encoder.fc1.bias", &[0.0]),
+            ("encoder.fc2.weight", &[1.0]),
+            ("encoder.fc2.bias", &[0.0]),
+            ("encoder.convolutions.0.weight", &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
+            ("encoder.convolutions.0.bias", &[0.0, 0.0]),
+        ];
+        let config = "kind = 'conv'\nhidden = 1\nembedding = 1\nlayers = 1\npositions = 'none'";
+        let [states, last] = read(config, &given);
+        assert_near(&states, &[0.70711, -0.70711]);
+        assert_near(&last, &[-0.70711]);
+        let (mut params, encoder) = encoder(config, 2);
+        set(&mut params, &given);
+        set(&mut params, &[("encoder.embedding.weight", &[1.0, -1.0])]);
+        let encoded = encoder.forward(&Pass::inference(&params), &Packed::new(&[&[0]], &[0]));
+        assert_near(&encoded.states.value().to_vec(), &[1.06066]);
+        // √½·(1.06066 + 1), the token's own vector added.
+        assert_near(&encoded.values.expect("it has them").value().to_vec(), &[1.45711]);
     }
 
     /// As the notes count them, for vectors of 32 numbers and 32 units: a simple layer has 32·(32 + 32) + 32 = 2,080, an LSTM

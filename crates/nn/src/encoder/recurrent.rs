@@ -54,6 +54,6 @@ impl RecurrentReader {
                 |part: usize| concat_columns(&read.iter().map(|read| &read.last[part]).collect::<Vec<_>>());
             last.push(parts.map(join).collect()); // [batch, width]
         }
-        Encoded { states, rows, last }
+        Encoded { states, rows, last, values: None }
     }
 }

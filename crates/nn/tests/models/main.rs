@@ -1,6 +1,7 @@
 //! Tests of whole models: what they promise, and their numbers beside PyTorch's.
 
 mod classifier;
+mod fixture;
 mod pytorch;
 mod seq2seq;
-mod transformer;
+mod without_recurrence;

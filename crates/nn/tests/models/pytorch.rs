@@ -1,12 +1,11 @@
 //! Whole models, loss by loss and gradient by gradient, beside PyTorch's.
 
+use crate::fixture::{self, Case, padded_losses};
 use couplet_nn::{
     Batch, Classifier, ClassifierConfig, EncoderConfig, LabelledBatch, ModelConfig, OutputKind, Pass,
     Seq2Seq, Training,
 };
-use couplet_tensor::{Device, Params, Tape, Var};
-use safetensors::SafeTensors;
-use std::collections::BTreeMap;
+use couplet_tensor::{Device, Params, Tape};
 
 /// The config of each case of `fixtures/pytorch/models.py`.
 const CASES: [(&str, &str); 20] = [
@@ -99,63 +98,9 @@ fn small(encoder: &mut EncoderConfig, text: &str) -> usize {
     layers
 }
 
-type Arrays = BTreeMap<String, Vec<f32>>;
-
-fn fixture() -> Arrays {
-    let path = format!("{}/../../fixtures/pytorch/models.safetensors", env!("CARGO_MANIFEST_DIR"));
-    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let file = SafeTensors::deserialize(&bytes).expect("a whole file");
-    let number = |four: &[u8]| f32::from_le_bytes(four.try_into().expect("chunks of four"));
-    let read = |(name, view): (String, safetensors::tensor::TensorView)| {
-        (name, view.data().chunks_exact(4).map(number).collect())
-    };
-    file.tensors().into_iter().map(read).collect()
-}
-
-fn assert_near(found: &[f32], wanted: &[f32], what: &str) {
-    assert_eq!(found.len(), wanted.len(), "{what}");
-    let far = found.iter().zip(wanted).find(|(found, wanted)| (*found - *wanted).abs() > 2e-5);
-    assert_eq!(far, None, "{what}");
-}
-
-/// One case of the fixture.
-struct Case<'a> {
-    name: &'a str,
-    arrays: &'a Arrays,
-}
-
-impl Case<'_> {
-    fn given(&self, folder: &str, key: &str) -> &[f32] {
-        let name = format!("{}/{folder}/{key}", self.name);
-        self.arrays.get(&name).unwrap_or_else(|| panic!("no {name}"))
-    }
-
-    /// The weights that PyTorch had, and no others.
-    fn set_weights(&self, params: &mut Params) {
-        let own = format!("{}/in/", self.name);
-        let count = self.arrays.keys().filter(|key| key.starts_with(&own)).count();
-        assert_eq!(count, params.iter().count(), "weights of {}", self.name);
-        for param in params.iter() {
-            let numbers = self.given("in", params.name(param)).to_vec();
-            params.set(param, &numbers);
-        }
-    }
-
-    /// The losses, then the gradients of their mean.
-    fn assert_equal(&self, losses: &[f32], tape: &Tape, mean: &Var, params: &mut Params) {
-        assert_near(losses, self.given("out", "losses"), &format!("losses of {}", self.name));
-        tape.backward(mean, params);
-        for param in params.iter() {
-            let key = params.name(param);
-            let what = format!("gradient of {key} in {}", self.name);
-            assert_near(&params.gradient(param), self.given("grad", key), &what);
-        }
-    }
-}
-
 #[test]
 fn models_are_those_of_pytorch() {
-    let arrays = fixture();
+    let arrays = fixture::read("models");
     for (name, text) in CASES {
         let case = Case { name, arrays: &arrays };
         let mut params = Params::new(&Device::cpu(), 1);
@@ -168,12 +113,8 @@ fn models_are_those_of_pytorch() {
         let tape = Tape::new();
         let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
         let loss = model.loss(&pass, &batch, 0.0);
-        let (rows, of_rows) = (&batch.input.rows, loss.of_rows.to_vec());
-        let mut losses = vec![0.0; rows.batch() * rows.steps()];
-        for (row, (place, step)) in rows.places().enumerate() {
-            losses[rows.order()[place] as usize * rows.steps() + step] = of_rows[row];
-        }
-        case.assert_equal(&losses, &tape, &loss.mean, &mut params);
+        tape.backward(&loss.mean, &mut params);
+        case.assert_equal(&padded_losses(&batch, &loss), &params);
     }
 }
 
@@ -191,7 +132,7 @@ const LABELS: [u32; 3] = [1, 0, 2];
 
 #[test]
 fn classifiers_are_those_of_pytorch() {
-    let arrays = fixture();
+    let arrays = fixture::read("models");
     for (name, text, labels) in CLASSIFIERS {
         let case = Case { name, arrays: &arrays };
         let mut config: ClassifierConfig =
@@ -212,6 +153,7 @@ fn classifiers_are_those_of_pytorch() {
         let of_places = loss.of_rows.to_vec();
         let losses: Vec<f32> =
             batch.texts.rows.place_of().iter().map(|&place| of_places[place as usize]).collect();
-        case.assert_equal(&losses, &tape, &loss.mean, &mut params);
+        tape.backward(&loss.mean, &mut params);
+        case.assert_equal(&losses, &params);
     }
 }

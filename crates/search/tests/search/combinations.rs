@@ -12,7 +12,7 @@ const SOURCE_WORDS: usize = 12;
 const TARGET_WORDS: usize = 9;
 
 /// Readers whose states have 12 numbers.
-const READERS: [&str; 11] = [
+const READERS: [&str; 12] = [
     "kind = 'rnn', hidden = 6, layers = 1",
     "kind = 'rnn', activation = 'relu', hidden = 12, layers = 1, bidirectional = false, reverse = true",
     "kind = 'rnn', activation = 'none', hidden = [5, 6], layer_norm = true",
@@ -24,6 +24,7 @@ const READERS: [&str; 11] = [
     "kind = 'bag', input = 'one-hot'",
     "kind = 'self-attention', hidden = [7, 12], positions = 'learned'",
     "kind = 'transformer', hidden = 10, layers = 2, heads = 3, feed_forward = 'gelu'",
+    "kind = 'conv', hidden = 10, layers = 2, kernel = 5",
 ];
 
 /// Scores, with sizes that two heads can share.
@@ -75,13 +76,15 @@ const WRITERS: [&str; 4] = [
 ];
 
 /// Writers without recurrence, which look at the source by themselves.
-const ATTENTIVE_WRITERS: [&str; 6] = [
+const ATTENTIVE_WRITERS: [&str; 8] = [
     "kind = 'attention', hidden = 12, embedding = 12, tied = 'output'",
     "kind = 'attention', hidden = 8, embedding = 5, heads = 2, positions = 'learned', variational = true",
     "kind = 'transformer', embedding = 12, hidden = 10, layers = 2, heads = 3, tied = 'output'",
     "kind = 'transformer', embedding = 8, hidden = 10, layers = 1, heads = 2, norm = 'post', positions = 'rotary'",
     "kind = 'transformer', embedding = 8, hidden = 6, layers = 1, heads = 1, positions = 'learned', feed_forward = 'gelu'",
     "kind = 'transformer', embedding = 6, hidden = 6, layers = 2, heads = 3, positions = 'none', feed_forward = 'gated'",
+    "kind = 'conv', embedding = 12, hidden = 7, layers = 2, tied = 'output'",
+    "kind = 'conv', embedding = 8, hidden = 5, layers = 1, heads = 2, kernel = 2, positions = 'sinusoidal', variational = true",
 ];
 
 const SOURCES: [&[u32]; 3] = [&[4, 5], &[6, 7, 8, 9, 10], &[11]];

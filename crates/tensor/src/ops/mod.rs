@@ -42,7 +42,7 @@ pub use likeliest::{Likely, likeliest};
 pub use linear::linear;
 pub use logistic_loss::logistic_loss;
 pub use multi_head::{MultiHead, Past, attend_past, cross_attention, self_attention};
-pub use pointwise::{add, multiply_elements, relu, scale, sigmoid, tanh};
+pub use pointwise::{add, balanced_sum, multiply_elements, relu, scale, sigmoid, tanh};
 pub use pool::{Pooling, pool};
 pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use residual_norm::residual_norm;

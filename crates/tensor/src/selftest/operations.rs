@@ -5,9 +5,10 @@ use crate::activation::Tanh;
 use crate::device::Device;
 use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    CrossEntropy, Dropout, Dropped, Pooling, add, concat_columns, concat_rows, cross_entropy, dense, dropout,
-    embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements,
-    pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
+    CrossEntropy, Dropout, Dropped, Pooling, add, balanced_sum, concat_columns, concat_rows, cross_entropy,
+    dense, dropout, embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss,
+    multiply_elements, pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax,
+    steps_before, tanh,
 };
 use crate::optimiser::{Average, Optimiser, Rule};
 use crate::params::{Init, Param, Params};
@@ -176,7 +177,8 @@ type Binary = fn(&Var, &Var) -> Var;
 fn pointwise() -> Vec<Case> {
     let unary: [(&str, Unary); 4] =
         [("tanh", tanh), ("sigmoid", sigmoid), ("relu", relu), ("scale", |x| scale(x, -1.7))];
-    let binary: [(&str, Binary); 2] = [("add", add), ("multiply_elements", multiply_elements)];
+    let binary: [(&str, Binary); 3] =
+        [("add", add), ("balanced_sum", balanced_sum), ("multiply_elements", multiply_elements)];
     let one = |rows, columns| vec![wide("x", rows, columns)];
     let two = |rows, columns| vec![random("a", rows, columns), random("b", rows, columns)];
     let unary = unary.map(|(name, op)| over_shapes(name, one, move |vars| vec![op(&vars[0])]));

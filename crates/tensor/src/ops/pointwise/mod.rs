@@ -12,6 +12,7 @@ use crate::device::on_device;
 use crate::lane::Lane;
 use crate::profile;
 use crate::tape::{Var, record};
+use std::f32::consts::FRAC_1_SQRT_2;
 
 /// A function of one number.
 pub trait Unary: Copy + Send + Sync + 'static {
@@ -78,6 +79,21 @@ impl Binary for Sum {
 }
 
 #[derive(Clone, Copy)]
+struct BalancedSum;
+impl Binary for BalancedSum {
+    const NAME: &'static str = "balanced_sum";
+
+    #[inline(always)]
+    fn forward<L: Lane>(self, a: L, b: L) -> L {
+        (a + b) * L::lit(FRAC_1_SQRT_2)
+    }
+    #[inline(always)]
+    fn backward<L: Lane>(self, _a: L, _b: L, dy: L) -> [L; 2] {
+        [dy * L::lit(FRAC_1_SQRT_2); 2]
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Product;
 impl Binary for Product {
     const NAME: &'static str = "multiply_elements";
@@ -117,6 +133,11 @@ pub fn add(a: &Var, b: &Var) -> Var {
     binary(a, b, Sum)
 }
 
+/// `√½·(a + b)`, which varies no more than two parts that vary alike.
+pub fn balanced_sum(a: &Var, b: &Var) -> Var {
+    binary(a, b, BalancedSum)
+}
+
 /// `a ⊙ b`, element by element.
 pub fn multiply_elements(a: &Var, b: &Var) -> Var {
     binary(a, b, Product)
@@ -127,7 +148,7 @@ pub fn multiply_elements(a: &Var, b: &Var) -> Var {
 pub(super) fn all_kernels() -> Vec<(&'static str, String)> {
     use cuda::{whole_binary, whole_unary};
     let unary = [whole_unary(Tanh), whole_unary(Sigmoid), whole_unary(Relu), whole_unary(Scale(0.5))];
-    let binary = [whole_binary(Sum), whole_binary(Product)];
+    let binary = [whole_binary(Sum), whole_binary(BalancedSum), whole_binary(Product)];
     unary.into_iter().chain(binary).collect()
 }
 

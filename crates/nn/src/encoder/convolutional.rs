@@ -1,0 +1,47 @@
+use super::DROPOUT;
+use crate::config::EncoderConfig;
+use crate::convolution::{GatedConvolution, projection};
+use crate::layer::{Dropout, Linear};
+use crate::pass::Pass;
+use couplet_tensor::ops::{Window, balanced_sum};
+use couplet_tensor::{Params, Rows, Var};
+use std::sync::Arc;
+
+/// Layers of gated convolutions: each token sees as many to its left as to its right, and with every layer more of them.
+#[derive(Clone, Debug)]
+pub struct ConvolutionalReader {
+    /// From the tokens' vectors to the layers' width.
+    first: Linear,
+    layers: Vec<GatedConvolution>,
+    /// Back to the width of the tokens' vectors.
+    last: Linear,
+}
+
+impl ConvolutionalReader {
+    /// Adds `encoder.fc1.weight`, `encoder.convolutions.0.weight` and so on.
+    pub fn new(params: &mut Params, config: &EncoderConfig, dropout: Dropout) -> Self {
+        let (width, units, side) = (config.embedding, config.units(), config.kernel() / 2);
+        let window = Window { before: side, after: side };
+        let hidden = units[0];
+        let first = projection(params, "encoder.fc1", width, hidden, dropout);
+        let layer = |layer: usize| {
+            let name = format!("encoder.convolutions.{layer}");
+            GatedConvolution::new(params, &name, window, hidden, dropout.rate)
+        };
+        let layers = (0..units.len()).map(layer).collect();
+        let last = projection(params, "encoder.fc2", hidden, width, Dropout { rate: 0.0, ..dropout });
+        ConvolutionalReader { first, layers, last }
+    }
+
+    /// Reads what its tokens are: the states, and what a convolutional writer takes from them, the tokens' own vectors added.
+    pub fn forward(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, dropout: Dropout) -> [Var; 2] {
+        let first = self.first.forward(pass, x); // [source rows, hidden]
+        let read = self.layers.iter().zip(DROPOUT + 1..).fold(first, |x, (layer, number)| {
+            let read = pass.dropout(x.clone(), rows, dropout, number);
+            balanced_sum(&layer.sequence(pass, &read, rows), &x)
+        });
+        let states = self.last.forward(pass, &read); // [source rows, embedding]
+        let values = balanced_sum(&states, x);
+        [states, values]
+    }
+}
