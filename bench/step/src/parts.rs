@@ -5,7 +5,7 @@ use crate::ours::median;
 use crate::workload::{LENGTH, Workload};
 use anyhow::Result;
 use couplet_data::{END, START};
-use couplet_nn::{AttentionKind, Batch, CellKind, ModelConfig, Pass, ReaderKind, Seq2Seq, Training};
+use couplet_nn::{AttentionKind, Batch, ModelConfig, Pass, ReaderKind, Seq2Seq, Training, WriterKind};
 use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::{Device, Isa, Params, Tape};
 use std::time::Instant;
@@ -24,12 +24,12 @@ pub(crate) struct Arguments {
 }
 
 /// The first is what the others are compared with.
-const MODELS: [(&str, ReaderKind, CellKind, AttentionKind); 5] = [
-    ("lstm, additive", ReaderKind::Lstm, CellKind::Lstm, AttentionKind::Additive),
-    ("gru, additive", ReaderKind::Gru, CellKind::Gru, AttentionKind::Additive),
-    ("rnn, additive", ReaderKind::Rnn, CellKind::Rnn, AttentionKind::Additive),
-    ("lstm, dot", ReaderKind::Lstm, CellKind::Lstm, AttentionKind::Dot),
-    ("lstm, general", ReaderKind::Lstm, CellKind::Lstm, AttentionKind::General),
+const MODELS: [(&str, ReaderKind, WriterKind, AttentionKind); 5] = [
+    ("lstm, additive", ReaderKind::Lstm, WriterKind::Lstm, AttentionKind::Additive),
+    ("gru, additive", ReaderKind::Gru, WriterKind::Gru, AttentionKind::Additive),
+    ("rnn, additive", ReaderKind::Rnn, WriterKind::Rnn, AttentionKind::Additive),
+    ("lstm, dot", ReaderKind::Lstm, WriterKind::Lstm, AttentionKind::Dot),
+    ("lstm, general", ReaderKind::Lstm, WriterKind::Lstm, AttentionKind::General),
 ];
 
 struct Part {
@@ -45,7 +45,7 @@ struct Part {
 
 impl Part {
     fn new(
-        (name, reader, writer, score): (&'static str, ReaderKind, CellKind, AttentionKind),
+        (name, reader, writer, score): (&'static str, ReaderKind, WriterKind, AttentionKind),
         device: &Device,
         batch: &Batch,
     ) -> Result<Part> {
