@@ -75,7 +75,7 @@ impl ConvolutionalState {
 }
 
 impl ConvolutionalDecoder {
-    /// Adds `decoder.fc1.weight`, `decoder.convolutions.0.weight` and so on, for encoder states of `of_source` numbers; `shared` is
+    /// Adds `decoder.fc1.weight`, `decoder.layers.0.convolution.weight` and so on, for encoder states of `of_source` numbers; `shared` is
     /// the source's embedding, for a decoder that is tied to it.
     pub fn new(
         params: &mut Params,
@@ -93,7 +93,7 @@ impl ConvolutionalDecoder {
         let first = projection(params, "decoder.fc1", width, hidden, dropout);
         let layer = |layer: usize| {
             let [convolution, query, seen] =
-                ["convolutions", "queries", "contexts"].map(|part| format!("decoder.{part}.{layer}"));
+                ["convolution", "query", "context"].map(|part| format!("decoder.layers.{layer}.{part}"));
             Layer {
                 convolution: GatedConvolution::new(params, &convolution, window, hidden, dropout.rate),
                 query: projection(params, &query, hidden, width, none),

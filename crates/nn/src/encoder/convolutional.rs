@@ -18,14 +18,14 @@ pub struct ConvolutionalReader {
 }
 
 impl ConvolutionalReader {
-    /// Adds `encoder.fc1.weight`, `encoder.convolutions.0.weight` and so on.
+    /// Adds `encoder.fc1.weight`, `encoder.layers.0.convolution.weight` and so on.
     pub fn new(params: &mut Params, config: &EncoderConfig, dropout: Dropout) -> Self {
         let (width, units, side) = (config.embedding, config.units(), config.kernel() / 2);
         let window = Window { before: side, after: side };
         let hidden = units[0];
         let first = projection(params, "encoder.fc1", width, hidden, dropout);
         let layer = |layer: usize| {
-            let name = format!("encoder.convolutions.{layer}");
+            let name = format!("encoder.layers.{layer}.convolution");
             GatedConvolution::new(params, &name, window, hidden, dropout.rate)
         };
         let layers = (0..units.len()).map(layer).collect();

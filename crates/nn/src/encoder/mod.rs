@@ -276,8 +276,8 @@ mod tests {
             ("encoder.fc1.bias", &[0.0]),
             ("encoder.fc2.weight", &[1.0]),
             ("encoder.fc2.bias", &[0.0]),
-            ("encoder.convolutions.0.weight", &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
-            ("encoder.convolutions.0.bias", &[0.0, 0.0]),
+            ("encoder.layers.0.convolution.weight", &[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
+            ("encoder.layers.0.convolution.bias", &[0.0, 0.0]),
         ];
         let config = "kind = 'conv'\nhidden = 1\nembedding = 1\nlayers = 1\npositions = 'none'";
         let [states, last] = read(config, &given);
