@@ -26,15 +26,17 @@ pub(crate) enum Sight {
     Fed { attention: Attention, query: QueryKind },
 }
 
-/// Where the layers stand, a row for each hypothesis.
+/// Where the layers stand.
 #[derive(Clone, Debug)]
 pub(crate) struct LayersState {
     /// The state of each layer, part by part.
-    pub(crate) layers: Vec<Vec<Var>>,
-    /// What is looked at.
-    pub(crate) memory: Option<Memory>,
+    layers: Vec<Vec<Var>>,
     /// What enters the next step, where anything does.
-    pub(crate) seen: Option<Seen>,
+    seen: Option<Seen>,
+    /// The row of these that each row of the next step goes on from: in a search, several hypotheses have one parent.
+    from: Vec<u32>,
+    /// What each row of the next step looks at.
+    memory: Option<Memory>,
 }
 
 /// What was seen: rows × width, and with which weights: rows × heads·source steps.
@@ -86,15 +88,35 @@ impl Seen {
 }
 
 impl LayersState {
-    /// Row `rows[i]` as row `i`: some may be gone, some may be there several times. The sources are not copied.
+    /// A row for each row of the next step.
+    fn new(layers: Vec<Vec<Var>>, seen: Option<Seen>, memory: Option<Memory>) -> LayersState {
+        let from = (0..layers[0][0].rows() as u32).collect();
+        LayersState { layers, seen, from, memory }
+    }
+
+    /// Row `rows[i]` as row `i`: some may be gone, some may be there several times. The sources are not copied, and a state that
+    /// several rows go on from is there once.
     pub(crate) fn select(&self, rows: &[u32]) -> LayersState {
-        let pick = |part: &Var| gather_rows(part, rows);
+        let from: Vec<u32> = rows.iter().map(|&row| self.from[row as usize]).collect();
+        let mut parents = from.clone();
+        parents.sort_unstable();
+        parents.dedup();
+        let place = |parent| parents.partition_point(|&other| other < parent) as u32;
         let of = |memory: &Memory| rows.iter().map(|&row| memory.of[row as usize]).collect();
+        let (layers, seen) = self.pick(&parents);
         LayersState {
-            layers: self.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect(),
+            layers,
+            seen,
+            from: from.into_iter().map(place).collect(),
             memory: self.memory.as_ref().map(|memory| Memory { of: of(memory), ..memory.clone() }),
-            seen: self.seen.as_ref().map(|seen| seen.select(rows)),
         }
+    }
+
+    /// Some rows of the states, and of what was seen.
+    fn pick(&self, rows: &[u32]) -> (Vec<Vec<Var>>, Option<Seen>) {
+        let pick = |part: &Var| gather_rows(part, rows);
+        let layers = self.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect();
+        (layers, self.seen.as_ref().map(|seen| seen.select(rows)))
     }
 }
 
@@ -115,7 +137,7 @@ impl Layers {
                 Some(Seen { context, weights })
             }
         });
-        LayersState { layers, memory, seen }
+        LayersState::new(layers, seen, memory)
     }
 
     /// One step: `x` holds a row for each row of the state.
@@ -123,18 +145,21 @@ impl Layers {
         match (&self.sight, &state.memory, &state.seen) {
             (Sight::Fed { attention, query }, Some(memory), Some(seen)) => {
                 let before = ScanState { layers: state.layers.clone(), context: seen.context.clone() };
-                let (after, weights) = self.scan(pass, attention).advance(x, &before, memory);
+                let (after, weights) = self.scan(pass, attention).advance(x, &before, &state.from, memory);
                 let states = after.layers[self.layers.len() - 1][0].clone();
                 let now = Seen { context: after.context, weights };
-                let read = if *query == QueryKind::Previous { seen.clone() } else { now.clone() };
-                let memory = Some(memory.clone());
-                let state = LayersState { layers: after.layers, memory, seen: Some(now) };
+                let read = match query {
+                    QueryKind::New => now.clone(),
+                    QueryKind::Previous => seen.select(&state.from),
+                };
+                let state = LayersState::new(after.layers, Some(now), Some(memory.clone()));
                 (Written { states, seen: Some(read) }, state)
             }
             _ => {
-                let (states, layers) = self.stack(pass, x, &one_step(x.rows()), &state.layers);
+                let (first, _) = state.pick(&state.from);
+                let (states, layers) = self.stack(pass, x, &one_step(x.rows()), &first);
                 let seen = self.look(pass, &states, state.memory.as_ref());
-                (Written { states, seen }, LayersState { layers, ..state.clone() })
+                (Written { states, seen }, LayersState::new(layers, None, state.memory.clone()))
             }
         }
     }

@@ -398,7 +398,8 @@ impl Decoder {
         let inputs = self.all_inputs(cell, score, self.targets.batch());
         Case::new(name, Expect::Products, self.sizes(), inputs, move |vars| {
             let (x, start, memory, scan) = decoder.parts(cell, score, vars);
-            let steps = [scan.step(&x, &start, &memory), scan.advance(&x, &start, &memory)];
+            let from: Vec<u32> = (0..x.rows() as u32).map(|row| row / 2).collect();
+            let steps = [scan.step(&x, &start, &memory), scan.advance(&x, &start, &from, &memory)];
             let all = |(after, weights): (ScanState, Var)| {
                 after.layers.into_iter().flatten().chain([after.context, weights])
             };

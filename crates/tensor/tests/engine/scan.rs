@@ -6,7 +6,7 @@ use crate::support::{
 };
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
-use couplet_tensor::ops::{AnyCell, AnyScore, Memory, Scan, ScanState, Scanned};
+use couplet_tensor::ops::{AnyCell, AnyScore, Memory, Scan, ScanState, Scanned, gather_rows};
 use couplet_tensor::score::{Additive, Dot, Score};
 use couplet_tensor::{Rows, Var};
 use std::sync::Arc;
@@ -220,18 +220,33 @@ fn of_step((state, weights): (ScanState, Var)) -> Scanned {
     Scanned { states: top[0].clone(), contexts: state.context, weights }
 }
 
+/// The rows of a state that those of a step go on from.
+fn select(state: &ScanState, from: &[u32]) -> ScanState {
+    let pick = |part: &Var| gather_rows(part, from);
+    ScanState {
+        layers: state.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect(),
+        context: pick(&state.context),
+    }
+}
+
+/// Each row goes on from its own, or two from one.
 fn a_search_takes_the_same_step<C: Cell, S: Score>() {
     let (cell, score) = (AnyCell::of::<C>(), AnyScore::of::<S>());
     for case in cases() {
         let places = case.targets.batch();
         let case = Case { targets: Arc::new(Rows::new(&vec![1; places])), ..case };
-        for device in devices() {
+        for (device, rows_from_one) in
+            devices().into_iter().flat_map(|device| [(device.clone(), 1), (device, 2)])
+        {
+            let from: Vec<u32> = (0..places as u32).map(|row| row / rows_from_one).collect();
             let inputs = case.inputs(cell, score);
             let vars: Vec<Var> = inputs.iter().map(|input| Var::constant(input.tensor(&device))).collect();
-            let found = case
-                .run(cell, score, &vars, |scan, x, _, start, memory| of_step(scan.advance(x, start, memory)));
-            let wanted = case
-                .run(cell, score, &vars, |scan, x, _, start, memory| of_step(scan.step(x, start, memory)));
+            let found = case.run(cell, score, &vars, |scan, x, _, start, memory| {
+                of_step(scan.advance(x, start, &from, memory))
+            });
+            let wanted = case.run(cell, score, &vars, |scan, x, _, start, memory| {
+                of_step(scan.step(x, &select(start, &from), memory))
+            });
             for (found, wanted) in found.iter().zip(&wanted) {
                 assert_close("a step", &found.value().to_vec(), &widen(&wanted.value().to_vec()), FUSED);
             }

@@ -4,7 +4,7 @@ use crate::product::Update;
 use crate::shared::SharedSlice;
 use crate::tensor::Tensor;
 
-pub(super) fn forward(cpu: &Cpu, table: &Tensor, ids: &[u32]) -> Tensor {
+pub(crate) fn forward(cpu: &Cpu, table: &Tensor, ids: &[u32]) -> Tensor {
     let width = table.columns();
     let mut y = Tensor::scratch(table.device(), ids.len(), width);
     cpu.pool.split_rows(ids.len(), ids.len() * width, [y.data_mut()], |rows, [y]| {

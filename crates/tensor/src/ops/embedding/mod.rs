@@ -13,6 +13,8 @@ mod cpu;
 pub(crate) mod cuda;
 pub mod reference;
 
+pub(crate) use cpu::forward as take_rows;
+
 use crate::device::on_device;
 use crate::profile;
 use crate::tape::{Var, record};

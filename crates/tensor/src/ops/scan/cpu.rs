@@ -3,10 +3,11 @@
 //! As in a recurrent layer, the workers walk through the steps together, and the units of every layer are dealt out among them;
 //! so are the sources of the attention. A barrier stands wherever one needs what another has computed.
 
-use super::{Moving, Pass, Scan, ScanState};
+use super::{Moving, Parents, Pass, Scan, ScanState, is_identity};
 use crate::device::Cpu;
 use crate::ops::attention::cpu::{Attending, Readers, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
+use crate::ops::embedding::take_rows;
 use crate::ops::linear::multiply_weight;
 use crate::ops::time_loop::Pass as LayerPass;
 use crate::ops::time_loop::cpu::{
@@ -15,7 +16,7 @@ use crate::ops::time_loop::cpu::{
 };
 use crate::ops::{AnyCell, LayerWeights, Memory};
 use crate::pool::Worker;
-use crate::product::{PANEL, Packed, Right, Update, multiply_into, multiply_panels};
+use crate::product::{Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
 use crate::rows::{Direction, Rows, Step};
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
@@ -23,7 +24,8 @@ use crate::tensor::Tensor;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The packed weights that the loop needs of each layer: those of its input inside the loop, and those of its state.
+/// The packed weights that the loop needs of each layer: those of its input inside the loop, and those of its state. None are there
+/// where what they are multiplied with is in the gates already.
 struct Packs {
     input: Vec<Arc<Packed>>,
     state: Vec<Arc<Packed>>,
@@ -46,6 +48,59 @@ fn context_before<'a>(step: &Step, contexts: Grid<'a>, start: Grid<'a>) -> Grid<
     if step.carried > 0 { contexts.at(step.before, 0) } else { start }
 }
 
+/// What a state adds to the gates of all layers, biases included: state rows × slots·hidden for each.
+fn shares_of_state(cpu: &Cpu, scan: &Scan, state: &ScanState, packs: &[Packs]) -> Vec<Tensor> {
+    let (context, hidden) = (state.context.value().mat(), scan.hidden());
+    let states: Vec<Mat> = state.layers.iter().map(|parts| parts[0].value().mat()).collect();
+    let rows = context.rows();
+    let of_layer = |weights| biases(cpu, scan.cell, state.context.device(), rows, weights);
+    let mut shares: Vec<Tensor> = scan.layers.iter().map(of_layer).collect();
+    let grids: Vec<Grid> = shares.iter_mut().map(Tensor::grid_mut).collect();
+    let workers = cpu.pool.workers_for(rows * hidden * hidden * scan.cell.gates() / PANEL);
+    let cell = scan.cell;
+    cpu.pool.run(workers, |worker: &Worker| {
+        for (i, (gates, packs)) in grids.iter().zip(packs).enumerate() {
+            for units in worker.deal_blocks(hidden, PANEL) {
+                // SAFETY: units are dealt out once.
+                unsafe {
+                    if i == 0 {
+                        add_to_gates(cpu.isa, *gates, context, &packs.input, &units, |gate| gate);
+                    }
+                    let slot = |gate| cell.state_slot(gate);
+                    add_to_gates(cpu.isa, *gates, states[i], &packs.state, &units, slot);
+                }
+            }
+            worker.barrier();
+        }
+    });
+    shares
+}
+
+/// Gates before the loop, and the packed weights that the loop needs: with nothing but biases in them, or with all that the
+/// parents' states add, once for each parent.
+fn gates_and_packs(
+    cpu: &Cpu,
+    scan: &Scan,
+    rows: usize,
+    outside: usize,
+    parents: Option<Parents>,
+) -> (Vec<Tensor>, Vec<Packs>) {
+    let packs = layer_packs(scan.cell, &scan.layers, outside, true);
+    let Some(Parents { state, of }) = parents else {
+        let device = scan.layers[0].input.device();
+        let of_layer = |weights| biases(cpu, scan.cell, device, rows, weights);
+        return (scan.layers.iter().map(of_layer).collect(), packs);
+    };
+    let shares = shares_of_state(cpu, scan, state, &packs);
+    let of_rows =
+        |shares: Tensor| if is_identity(of, shares.rows()) { shares } else { take_rows(cpu, &shares, of) };
+    let gates = shares.into_iter().map(of_rows).collect();
+    let left = packs.into_iter().enumerate();
+    let left =
+        left.map(|(i, packs)| Packs { input: if i == 0 { vec![] } else { packs.input }, state: vec![] });
+    (gates, left.collect())
+}
+
 pub(super) fn forward(
     cpu: &Cpu,
     scan: &Scan,
@@ -53,17 +108,16 @@ pub(super) fn forward(
     rows: &Rows,
     start: &ScanState,
     memory: &Memory,
+    parents: Option<Parents>,
 ) -> Pass {
     let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
     let (depth, width) = (memory.keys.columns(), memory.values.columns());
-    let mut layers: Vec<LayerPass> = scan
-        .layers
-        .iter()
-        .map(|weights| LayerPass {
-            slots: biases(cpu, scan.cell, device, total, weights),
-            states: (0..scan.cell.parts()).map(|_| Tensor::scratch(device, total, hidden)).collect(),
-        })
-        .collect();
+    let (gates, packs) = gates_and_packs(cpu, scan, total, x.columns(), parents);
+    let of_layer = |slots| LayerPass {
+        slots,
+        states: (0..scan.cell.parts()).map(|_| Tensor::scratch(device, total, hidden)).collect(),
+    };
+    let mut layers: Vec<LayerPass> = gates.into_iter().map(of_layer).collect();
     let columns = layers[0].slots.columns();
     multiply_weight(
         layers[0].slots.data_mut(),
@@ -78,7 +132,6 @@ pub(super) fn forward(
     let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(true));
     let mut contexts = Tensor::scratch(device, total, width);
     let mut weights = Tensor::scratch(device, total, memory.weight_columns());
-    let packs = layer_packs(scan.cell, &scan.layers, x.columns(), true);
     let loops: Vec<LayerLoop> = layers
         .iter_mut()
         .zip(&packs)

@@ -19,7 +19,7 @@
 //!
 //! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score. Where the gates
 //! of a layer are [normalised](crate::ops::GateNorm), it is that loop.
-//! [`Scan::advance`] is one step of it, for a search.
+//! [`Scan::advance`] is one step of it, for a search, in which several rows may go on from one.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -29,8 +29,8 @@ pub mod reference;
 use super::recurrent::check_start;
 use super::time_loop::Pass as LayerPass;
 use super::{
-    AnyCell, AnyScore, LayerWeights, Memory, attend, cell_step, concat_columns, concat_rows, linear,
-    row_block,
+    AnyCell, AnyScore, LayerWeights, Memory, attend, cell_step, concat_columns, concat_rows, gather_rows,
+    linear, row_block,
 };
 use crate::device::on_device;
 use crate::profile;
@@ -88,6 +88,13 @@ impl Pass {
     fn states(&self) -> &Tensor {
         &self.layers[self.layers.len() - 1].states[0]
     }
+}
+
+/// The rows that those of a step go on from: row `of[i]` of a state for row `i`. Several may go on from one.
+#[derive(Clone, Copy)]
+struct Parents<'a> {
+    state: &'a ScanState,
+    of: &'a [u32],
 }
 
 /// The gradients that the way back begins with, and that move from step to step.
@@ -161,17 +168,20 @@ impl Scan {
         (ScanState { layers, context }, weights)
     }
 
-    /// The same as [`Scan::step`] in one operation, without a way back; where gates are normalised, that step itself.
-    pub fn advance(&self, x: &Var, state: &ScanState, memory: &Memory) -> (ScanState, Var) {
+    /// One step of a search, without a way back: row `i` goes on from row `from[i]` of the state. It equals [`Scan::step`] from
+    /// these rows. On the processor, what the state adds to the gates is computed once for each of its rows; where gates are
+    /// normalised, it is that step itself.
+    pub fn advance(&self, x: &Var, state: &ScanState, from: &[u32], memory: &Memory) -> (ScanState, Var) {
+        let own = state.select(from);
         if self.has_norm() {
-            return self.step(x, state, memory);
+            return self.step(x, &own, memory);
         }
         let _span = profile::span("advance", x.device());
         let rows = Rows::new(&vec![1; x.rows()]);
-        self.check(x, &rows, state, memory);
+        self.check(x, &rows, &own, memory);
         let pass = on_device!(x.device(),
-            cpu => cpu::forward(cpu, self, x.value(), &rows, state, memory),
-            cuda => cuda::forward(cuda, self, x.value(), &rows, state, memory));
+            cpu => cpu::forward(cpu, self, x.value(), &rows, &own, memory, Some(Parents { state, of: from })),
+            cuda => cuda::forward(cuda, self, x.value(), &rows, &own, memory));
         let after = |layer: LayerPass| layer.states.into_iter().map(Var::constant).collect();
         let layers = pass.layers.into_iter().map(after).collect();
         (ScanState { layers, context: Var::constant(pass.contexts) }, Var::constant(pass.weights))
@@ -215,7 +225,7 @@ impl Scan {
         let _span = profile::span("scan", x.device());
         self.check(x, rows, start, memory);
         let pass = on_device!(x.device(),
-            cpu => cpu::forward(cpu, self, x.value(), rows, start, memory),
+            cpu => cpu::forward(cpu, self, x.value(), rows, start, memory, None),
             cuda => cuda::forward(cuda, self, x.value(), rows, start, memory));
         let outputs = [pass.states().clone(), pass.contexts.clone(), pass.weights.clone()];
         let inputs: Vec<&Var> = [x, &memory.keys, &memory.values, &start.context]
@@ -255,7 +265,22 @@ impl Scan {
     }
 }
 
+/// Whether an index leaves all of so many rows where they are.
+fn is_identity(index: &[u32], rows: usize) -> bool {
+    index.iter().copied().eq(0..rows as u32)
+}
+
 impl ScanState {
+    /// Row `index[i]` as row `i`.
+    fn select(&self, index: &[u32]) -> ScanState {
+        let unchanged = is_identity(index, self.context.rows());
+        let pick = |part: &Var| if unchanged { part.clone() } else { gather_rows(part, index) };
+        ScanState {
+            layers: self.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect(),
+            context: pick(&self.context),
+        }
+    }
+
     /// The state of the first `places` places.
     fn first(&self, places: usize) -> ScanState {
         let cut = |part: &Var| if part.rows() == places { part.clone() } else { row_block(part, 0..places) };
