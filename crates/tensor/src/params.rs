@@ -226,6 +226,11 @@ impl Params {
         (Slot { tensor: &mut self.weights, range: 0..self.length }, gradients)
     }
 
+    /// Makes room: packed copies are made again when they are asked for.
+    pub(crate) fn clear_packs(&self) {
+        self.entries.iter().for_each(|entry| entry.packs.clear());
+    }
+
     /// Packed copies are of the weights as they were.
     fn forget_packs(&mut self) {
         for entry in &mut self.entries {

@@ -89,6 +89,8 @@ impl Tape {
     /// As [`Tape::backward`], from any values with gradients that are given.
     pub fn backward_from(&self, from: &[(&Var, Tensor)], params: &mut Params) -> Gradients<'static> {
         let Record { id, steps, sources } = std::mem::take(&mut *self.0.borrow_mut());
+        // The way back multiplies with weights that are packed the other way round, where memory is used most.
+        params.clear_packs();
         let mut gradients =
             Gradients { record: id, slots: vec![None; sources.len()], sources, params: Some(params) };
         for (var, gradient) in from {

@@ -60,8 +60,8 @@ pub(crate) struct Block {
 }
 
 impl Packs {
-    pub(crate) fn clear(&mut self) {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 

@@ -30,9 +30,6 @@ struct Case {
     width: usize,
 }
 
-/// [`Scan::sequence`], or the loop that it must equal.
-type Sequence = fn(&Scan, &Var, &Arc<Rows>, &ScanState, &Memory) -> Scanned;
-
 impl Case {
     fn depth(&self) -> usize {
         if self.projected { self.projection } else { self.hidden }
@@ -61,7 +58,13 @@ impl Case {
     }
 
     /// States, contexts and weights.
-    fn run(&self, cell: AnyCell, score: AnyScore, vars: &[Var], sequence: Sequence) -> Vec<Var> {
+    fn run(
+        &self,
+        cell: AnyCell,
+        score: AnyScore,
+        vars: &[Var],
+        sequence: impl Fn(&Scan, &Var, &Arc<Rows>, &ScanState, &Memory) -> Scanned,
+    ) -> Vec<Var> {
         let mut vars = vars.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| vars.next().expect("a variable").clone());
         let layers = (0..self.layers).map(|_| layer_weights(cell, &mut vars, self.norm)).collect();
