@@ -2,10 +2,12 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
+mod attention_file;
 mod commands;
 mod device;
 mod failure;
 mod panics;
+mod picture;
 mod progress;
 
 use clap::{Parser, Subcommand};

@@ -1,6 +1,6 @@
 //! How numbers change over time: panels below each other, over one axis.
 
-use crate::svg::{FONTS, escape, line, write};
+use crate::svg::{Background, COLOURS, INK, escape, line, open, write};
 
 /// Some panels over one axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,13 +41,6 @@ const GAP: f64 = 56.0;
 const BOTTOM: f64 = 48.0;
 /// About so many numbers stand at an axis.
 const TICKS: f64 = 4.0;
-
-/// Light colours as attributes; a style sheet for those programs that know dark mode.
-const COLOURS: [&str; 4] = ["#0b5fd6", "#d1570a", "#1a7f37", "#8250df"];
-const DARK: &str = "<style>@media (prefers-color-scheme: dark) { .card { fill: #0d1117 } .text { fill: #e6edf3 } \
-     .rule { stroke: #30363d } .c0 { stroke: #4c9ffe } .c1 { stroke: #f0883e } .c2 { stroke: #3fb950 } \
-     .c3 { stroke: #a371f7 } .k0 { fill: #4c9ffe } .k1 { fill: #f0883e } .k2 { fill: #3fb950 } \
-     .k3 { fill: #a371f7 } }</style>";
 
 /// The numbers between two ends, and round ones among them.
 struct Range {
@@ -100,26 +93,11 @@ fn label(x: f64, step: f64) -> String {
 
 impl Curves {
     /// An SVG file.
-    pub fn to_svg(&self) -> String {
+    pub fn to_svg(&self, background: Background) -> String {
         let rows = self.panels.len() as f64;
         let height = TOP + rows * PANEL + (rows - 1.0).max(0.0) * GAP + BOTTOM;
         let mut svg = String::new();
-        let (title, axis) = (escape(&self.title), escape(&self.axis));
-        line(
-            &mut svg,
-            format_args!(
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-                 viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\" \
-                 font-family=\"{FONTS}\" font-size=\"12\">"
-            ),
-        );
-        line(&mut svg, format_args!("{DARK}"));
-        line(
-            &mut svg,
-            format_args!(
-                "<rect class=\"card\" width=\"{WIDTH}\" height=\"{height}\" rx=\"8\" fill=\"#ffffff\"/>"
-            ),
-        );
+        open(&mut svg, [WIDTH, height], &self.title, background);
         let points = self.panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.points);
         let across = Range::of(points.map(|point| point[0]));
         for (row, panel) in self.panels.iter().enumerate() {
@@ -127,14 +105,14 @@ impl Curves {
             draw_panel(&mut svg, panel, &across, top);
         }
         let (middle, y) = ((LEFT + WIDTH - RIGHT) / 2.0, height - 12.0);
-        text(&mut svg, &format!("x=\"{middle}\" y=\"{y}\" text-anchor=\"middle\""), &axis);
+        text(&mut svg, &format!("x=\"{middle}\" y=\"{y}\" text-anchor=\"middle\""), &escape(&self.axis));
         svg.push_str("</svg>\n");
         svg
     }
 }
 
 fn text(svg: &mut String, place: &str, escaped: &str) {
-    line(svg, format_args!("<text class=\"text\" fill=\"#1f2328\" {place}>{escaped}</text>"));
+    line(svg, format_args!("<text class=\"text\" fill=\"{INK}\" {place}>{escaped}</text>"));
 }
 
 fn draw_panel(svg: &mut String, panel: &Panel, across: &Range, top: f64) {
@@ -165,7 +143,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, across: &Range, top: f64) {
             line(
                 svg,
                 format_args!(
-                    "<text class=\"k{colour}\" fill=\"{}\" x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                    "<text class=\"f{colour}\" fill=\"{}\" x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                     COLOURS[colour],
                     top - 12.0,
                     escape(&series.name)
@@ -200,7 +178,7 @@ fn draw_curve(
     line(
         svg,
         format_args!(
-            "<path class=\"c{colour}\" d=\"{path}\" stroke=\"{}\" fill=\"none\" stroke-width=\"1.8\" \
+            "<path class=\"s{colour}\" d=\"{path}\" stroke=\"{}\" fill=\"none\" stroke-width=\"1.8\" \
              stroke-linejoin=\"round\" stroke-linecap=\"round\"/>",
             COLOURS[colour]
         ),
@@ -230,7 +208,7 @@ mod tests {
     /// The panel is 624 wide from 72 on and 170 high from 44 on: the least point is at its lower left, the largest at its upper right.
     #[test]
     fn points_by_hand() {
-        let svg = curves(vec![[0.0, 1.0], [5.0, 2.0], [10.0, 3.0]]).to_svg();
+        let svg = curves(vec![[0.0, 1.0], [5.0, 2.0], [10.0, 3.0]]).to_svg(Background::Page);
         assert!(svg.contains("M72.0 214.0L384.0 129.0L696.0 44.0"), "{svg}");
     }
 
@@ -239,7 +217,7 @@ mod tests {
         let odd = [f64::NAN, f64::INFINITY, -0.0, 1e300, 1e-300];
         let points = odd.iter().enumerate().map(|(i, &x)| [i as f64, x]).collect();
         for points in [Vec::new(), vec![[3.0, 7.0]], vec![[1.0, f64::NAN]], points] {
-            let svg = curves(points).to_svg();
+            let svg = curves(points).to_svg(Background::Page);
             let parsed = roxmltree::Document::parse(&svg).expect("well-formed");
             assert_eq!(parsed.root_element().tag_name().name(), "svg");
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

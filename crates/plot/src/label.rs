@@ -1,5 +1,6 @@
 //! Labels: what can be shown of a token, and how wide that is.
 
+use crate::svg::{escape, line};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What a label shows of a token.
@@ -40,6 +41,19 @@ impl Label {
     pub(crate) fn ems(&self) -> f32 {
         self.text.chars().map(ems).sum()
     }
+}
+
+/// A label in an SVG file; all of its text is the title where it was cut.
+pub(crate) fn text(svg: &mut String, place: std::fmt::Arguments<'_>, label: &Label) {
+    let title =
+        label.full.as_ref().map_or_else(String::new, |full| format!("<title>{}</title>", escape(full)));
+    line(svg, format_args!("<text {place}>{title}{}</text>", escape(&label.text)));
+}
+
+/// The end of a line in a terminal, without spaces before it.
+pub(crate) fn end_line(text: &mut String) {
+    text.truncate(text.trim_end_matches(' ').len());
+    text.push('\n');
 }
 
 /// The token without what a terminal would obey and XML refuse. A token of spaces alone becomes visible.

@@ -1,18 +1,22 @@
+use crate::attention_file::AttentionFile;
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
-use crate::progress::wants_colour;
-use couplet_data::write_whole;
-use couplet_plot::{Colour, Heatmap};
-use couplet_search::{Folder, Loaded, Shown, Translation, Translator};
-use std::io::{IsTerminal, Read};
+use crate::picture::{Format, PictureArguments, ViewArguments, in_terminal};
+use couplet_plot::Attention;
+use couplet_search::{Folder, LONGEST_SOURCE, Loaded, Shown, Translation, Translator};
+use std::io::Read;
 use std::path::PathBuf;
 
-/// Columns of the picture in the terminal.
-pub(crate) const WIDTH: usize = 100;
-
 /// Show where a model looks while it translates a line.
+///
+/// In a heatmap, a row is a token that the model wrote and a column one that it read: the more it looked there, the darker the
+/// cell. The weights of a row add up to 1. Lines show the same: the source is on the left, the target on the right.
 #[derive(clap::Args)]
-#[command(after_help = "Example: couplet attend --model my-model \"Tom chases Jerry\" --out attention.svg")]
+#[command(after_help = "\
+Example: couplet attend --model my-model \"Tom chases Jerry\"
+Example: couplet attend --model my-model \"Tom chases Jerry\" --view lines --out attention.svg
+Example: couplet attend --model my-model \"Tom chases Jerry\" --layer 2 --head 3 --json > attention.json
+Example: couplet plot attention.json --out attention.png")]
 pub(crate) struct Arguments {
     /// The model folder.
     #[arg(long)]
@@ -22,7 +26,7 @@ pub(crate) struct Arguments {
     /// Write this target instead of the model's own.
     #[arg(long)]
     target: Option<String>,
-    /// Write an SVG file instead of drawing in the terminal.
+    /// Write a file, SVG, PNG or JSON, instead of drawing in the terminal
     #[arg(long)]
     out: Option<PathBuf>,
     /// Show one of the layers that look at the source, the first being 1 [default: the mean of all]
@@ -31,19 +35,20 @@ pub(crate) struct Arguments {
     /// Show one of the attention's heads, the first being 1 [default: the mean of all]
     #[arg(long, value_name = "N")]
     head: Option<usize>,
+    /// Print the tokens and weights as JSON
+    #[arg(long, conflicts_with = "out")]
+    json: bool,
+    #[command(flatten)]
+    view: ViewArguments,
+    #[command(flatten)]
+    picture: PictureArguments,
     #[command(flatten)]
     device: DeviceArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    if let Some(out) = &arguments.out
-        && out.extension().is_none_or(|ending| ending != "svg")
-    {
-        return Err(Failure::usage(
-            format!("--out {}: not an SVG file", out.display()),
-            Some("give it a name that ends in .svg".to_owned()),
-        ));
-    }
+    let formats = [Format::Svg, Format::Png, Format::Json];
+    let format = arguments.out.as_ref().map(|out| Format::of(out, &formats)).transpose()?;
     let loaded = Loaded::open(&Folder::new(&arguments.model), &arguments.device.open()?)?;
     let text = match &arguments.text {
         Some(text) => text.clone(),
@@ -54,15 +59,24 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Some(target) => translator.force(&text, target),
         None => translator.translate(&[&text], &loaded.search).remove(0),
     };
-    println!("{}", translation.text);
-    let heatmap = heatmap(translation);
-    match &arguments.out {
-        Some(out) => {
-            write_whole(out, heatmap.to_svg().as_bytes()).map_err(|error| Failure::io(out, &error))?;
-        }
-        None => print!("{}", heatmap.to_terminal(WIDTH, colour())),
+    warn_of_cut(&translation);
+    let attention = attention(&translation);
+    let json = || AttentionFile::new(&translation.text, translation.score, &attention).to_json();
+    if arguments.json {
+        print!("{}", json());
+        return Ok(());
     }
-    Ok(())
+    println!("{}", translation.text);
+    let view = arguments.view.view();
+    let Some((out, format)) = arguments.out.as_ref().zip(format) else {
+        print!("{}", in_terminal(&attention, view));
+        return Ok(());
+    };
+    let file = match format {
+        Format::Json => json(),
+        Format::Svg | Format::Png => attention.to_svg(view, arguments.picture.background()),
+    };
+    arguments.picture.write(out, format, &file)
 }
 
 /// What to show. A model without attention has nothing to show.
@@ -95,13 +109,14 @@ fn read_stdin() -> Result<String, Failure> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The attention of a translation as a picture.
-pub(crate) fn heatmap(translation: Translation) -> Heatmap {
-    let Translation { source_tokens, target_tokens, attention, .. } = translation;
-    Heatmap { source: source_tokens, target: target_tokens, weights: attention }
+fn warn_of_cut(translation: &Translation) {
+    if translation.cut {
+        eprintln!("warning: the line is longer than {LONGEST_SOURCE} tokens; the rest of it was left out");
+    }
 }
 
-/// Colour on a terminal, unless the user does not want any.
-pub(crate) fn colour() -> Colour {
-    if wants_colour() && std::io::stdout().is_terminal() { Colour::Ansi256 } else { Colour::None }
+/// The attention of a translation, to be drawn.
+pub(crate) fn attention(translation: &Translation) -> Attention {
+    let Translation { source_tokens, target_tokens, attention, .. } = translation.clone();
+    Attention { source: source_tokens, target: target_tokens, weights: attention }
 }

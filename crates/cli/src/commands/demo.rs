@@ -1,10 +1,12 @@
-use super::attend::{WIDTH, colour, heatmap};
+use super::attend::attention;
 use super::train::stop_on_interrupt;
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
+use crate::picture::in_terminal;
 use crate::progress::Progress;
 use couplet_data::{demo, write_whole};
 use couplet_metrics::exact_match;
+use couplet_plot::{Background, View};
 use couplet_search::{Shown, Translator};
 use couplet_train::{Config, Corpus, Trainer};
 use std::path::PathBuf;
@@ -70,10 +72,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         println!("\nWhere it looks:");
     }
     for (translation, path) in showcase.into_iter().zip(&pictures) {
-        let heatmap = heatmap(translation);
-        write_whole(path, heatmap.to_svg().as_bytes()).map_err(|error| Failure::io(path, &error))?;
+        let attention = attention(&translation);
+        let svg = attention.to_svg(View::Heatmap, Background::Page);
+        write_whole(path, svg.as_bytes()).map_err(|error| Failure::io(path, &error))?;
         if !arguments.json {
-            println!("{}", heatmap.to_terminal(WIDTH, colour()));
+            println!("{}", in_terminal(&attention, View::Heatmap));
         }
     }
     if arguments.json {

@@ -1,22 +1,28 @@
+use crate::attention_file::AttentionFile;
 use crate::failure::{Failure, Outcome};
-use couplet_data::write_whole;
-use couplet_plot::{Curves, Panel, Series, to_png};
+use crate::picture::{Format, PictureArguments, ViewArguments, in_terminal};
+use couplet_plot::{Curves, Panel, Series};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Pixels of a PNG file to a unit of the SVG file.
-const SCALE: f32 = 2.0;
-
-/// Draw the curves of a training: loss, scores and learning rate.
+/// Draw the curves of a training (loss, scores and learning rate), or attention.
 #[derive(clap::Args)]
-#[command(after_help = "Example: couplet plot my-model/config.model/train.jsonl --out curves.png")]
+#[command(after_help = "\
+Example: couplet plot my-model/config.model/train.jsonl --out curves.png
+Example: couplet plot attention.json --view lines")]
 pub(crate) struct Arguments {
-    /// The train.jsonl of a model folder.
-    log: PathBuf,
-    /// The picture, SVG or PNG [default: the log's name with .svg]
+    /// The train.jsonl of a model folder, or a .json file that `couplet attend` wrote
+    file: PathBuf,
+    /// The picture, SVG or PNG [default: the log's name with .svg; attention is drawn in the terminal]
     #[arg(long)]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    view: ViewArguments,
+    #[command(flatten)]
+    picture: PictureArguments,
 }
+
+const FORMATS: [Format; 2] = [Format::Svg, Format::Png];
 
 /// The panels: their names, and the curves of each: the event, its key, and what the curve is called.
 const PANELS: [(&str, &[[&str; 3]]); 5] = [
@@ -28,17 +34,32 @@ const PANELS: [(&str, &[[&str; 3]]); 5] = [
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let log = &arguments.log;
-    let out = arguments.out.clone().unwrap_or_else(|| log.with_extension("svg"));
-    let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    if !["svg", "png"].contains(&ending) {
-        return Err(Failure::usage(
-            format!("--out {}: neither an SVG nor a PNG file", out.display()),
-            Some("give it a name that ends in .svg or .png".to_owned()),
-        ));
+    if arguments.file.extension().is_some_and(|ending| ending == "json") {
+        draw_attention(arguments)
+    } else {
+        draw_curves(arguments)
     }
+}
+
+fn draw_attention(arguments: &Arguments) -> Outcome {
+    let Arguments { file, out, view, picture } = arguments;
+    let format = out.as_ref().map(|out| Format::of(out, &FORMATS)).transpose()?;
+    let attention = AttentionFile::read(file)?;
+    let Some((out, format)) = out.as_ref().zip(format) else {
+        print!("{}", in_terminal(&attention, view.view()));
+        return Ok(());
+    };
+    picture.write(out, format, &attention.to_svg(view.view(), picture.background()))?;
+    println!("the attention is in {}", out.display());
+    Ok(())
+}
+
+fn draw_curves(arguments: &Arguments) -> Outcome {
+    let Arguments { file: log, out, picture, .. } = arguments;
+    let out = out.clone().unwrap_or_else(|| log.with_extension("svg"));
+    let format = Format::of(&out, &FORMATS)?;
     let text = std::fs::read_to_string(log).map_err(|error| Failure::io(log, &error))?;
-    let events = events(arguments, &text)?;
+    let events = events(log, &text)?;
     let curves =
         Curves { title: log.display().to_string(), axis: "updates".to_owned(), panels: panels(&events) };
     if curves.panels.is_empty() {
@@ -47,24 +68,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             Some("give it the train.jsonl of a run that has made 10 updates".to_owned()),
         ));
     }
-    let svg = curves.to_svg();
-    let bytes = match ending {
-        "png" => to_png(&svg, SCALE).map_err(|error| Failure::new(error, None))?,
-        _ => svg.into_bytes(),
-    };
-    write_whole(&out, &bytes).map_err(|error| Failure::io(&out, &error))?;
+    picture.write(&out, format, &curves.to_svg(picture.background()))?;
     println!("the curves are in {}", out.display());
     Ok(())
 }
 
 /// The events of a log as they count: where a run went on from a checkpoint, what had come after that was made again.
-fn events(arguments: &Arguments, text: &str) -> Result<Vec<Value>, Failure> {
+fn events(log: &Path, text: &str) -> Result<Vec<Value>, Failure> {
     let mut events: Vec<Value> = Vec::new();
     // Behind the last line break is nothing, or half a line of a run that goes on or was killed.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for (number, line) in whole.lines().enumerate() {
         let event: Value = serde_json::from_str(line).map_err(|error| {
-            let place = format!("{}:{}", arguments.log.display(), number + 1);
+            let place = format!("{}:{}", log.display(), number + 1);
             Failure::new(
                 format!("{place}: not an event: {error}"),
                 Some("give it the train.jsonl of a model folder".to_owned()),

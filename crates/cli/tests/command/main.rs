@@ -9,6 +9,7 @@ mod help;
 mod metrics;
 mod notes;
 mod path;
+mod pictures;
 mod readme;
 mod resume;
 mod support;

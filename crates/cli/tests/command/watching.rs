@@ -81,7 +81,7 @@ fn what_cannot_be_drawn_or_averaged_is_named() {
     );
     couplet(at, &["plot", "log.jsonl", "--out", "curves.gif"]).failed(
         2,
-        "--out curves.gif: neither an SVG nor a PNG file",
+        "--out curves.gif: its name does not say what to write",
         "give it a name that ends in .svg or .png",
     );
     couplet(at, &["average", "model", "nowhere", "--out", "mean"]).failed(

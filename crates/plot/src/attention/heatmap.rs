@@ -1,11 +1,8 @@
 //! A heatmap as SVG.
 
-use super::Heatmap;
-use crate::label::Label;
-use crate::svg::{FONTS, escape, line, write};
-
-/// Labels are cut at so many columns of a terminal, which is about ten ems.
-const LABEL: usize = 20;
+use super::{Attention, LABEL, title};
+use crate::label::{Label, text};
+use crate::svg::{Background, COLOURS, FAINT_INK, INK, line, open, write};
 
 /// Room around the picture.
 const PAD: f32 = 16.0;
@@ -19,10 +16,11 @@ const SLANT: f32 = std::f32::consts::FRAC_1_SQRT_2;
 /// Weights below this leave their cell empty.
 const FAINT: f32 = 0.005;
 
-/// Attributes hold the light colours, which every program understands; style sheets are for those that know dark mode.
-const DARK: &str = "<style>@media (prefers-color-scheme: dark) { \
-     .card { fill: #0d1117 } .grid { fill: #1c2128 } .rule { stroke: #0d1117 } .cell { fill: #4c9ffe } \
-     .label, .low { fill: #e6edf3 } .high { fill: #06121f } }</style>";
+/// The key below the cells: a swatch of this size for each of these weights, with the first and the last beside them.
+const KEY: [f32; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+const SWATCH: [f32; 2] = [18.0, 12.0];
+const KEY_WIDTH: f32 = 126.0;
+const KEY_HEIGHT: f32 = 28.0;
 
 /// Sizes that depend on how many tokens there are.
 struct Scale {
@@ -38,25 +36,23 @@ impl Scale {
             0..=16 => Self { cell: 40.0, label: 15.0, number: Some(12.0) },
             17..=28 => Self { cell: 32.0, label: 13.0, number: Some(10.5) },
             29..=44 => Self { cell: 24.0, label: 12.0, number: None },
-            _ => Self { cell: 18.0, label: 11.0, number: None },
+            45..=120 => Self { cell: 18.0, label: 11.0, number: None },
+            _ => Self { cell: 13.0, label: 9.0, number: None },
         }
     }
 }
 
-pub(super) fn draw(heatmap: &Heatmap) -> String {
-    if heatmap.is_empty() {
-        return empty();
-    }
-    let labels = |tokens: &[String]| tokens.iter().map(|token| Label::new(token, LABEL)).collect::<Vec<_>>();
-    let (source, target) = (labels(&heatmap.source), labels(&heatmap.target));
+pub(super) fn draw(attention: &Attention, background: Background) -> String {
+    let [source, target] = attention.labels(LABEL);
     let scale = Scale::new(source.len().max(target.len()));
     let layout = Layout::new(&scale, &source, &target);
 
     let mut svg = String::new();
-    open(&mut svg, layout.width, layout.height, &description(heatmap));
+    open(&mut svg, [layout.width, layout.height], &attention.description(), background);
     source_labels(&mut svg, &scale, &layout, &source);
     target_labels(&mut svg, &scale, &layout, &target);
-    cells(&mut svg, &scale, &layout, heatmap, [&source, &target]);
+    cells(&mut svg, &scale, &layout, attention, [&source, &target]);
+    key(&mut svg, &layout);
     svg.push_str("</svg>\n");
     svg
 }
@@ -92,54 +88,16 @@ impl Layout {
         let left = (PAD + longest(target) + GAP).ceil();
         let top = (PAD + above + GAP).ceil();
         let (columns, rows) = (source.len(), target.len());
-        let width = (left + columns as f32 * scale.cell + beyond + PAD).ceil();
-        let height = top + rows as f32 * scale.cell + PAD;
+        let across = (columns as f32 * scale.cell + beyond).max(KEY_WIDTH);
+        let width = (left + across + PAD).ceil();
+        let height = top + rows as f32 * scale.cell + KEY_HEIGHT + PAD;
         Self { left, top, columns, rows, slanted, width, height }
     }
 }
 
-fn empty() -> String {
-    let mut svg = String::new();
-    open(&mut svg, 160.0, 48.0, "An empty heatmap");
-    svg.push_str("<text class=\"label\" x=\"80\" y=\"29\" font-size=\"13\" text-anchor=\"middle\">nothing to show</text>\n</svg>\n");
-    svg
-}
-
-/// For those who cannot see the picture.
-fn description(heatmap: &Heatmap) -> String {
-    let line = |tokens: &[String]| {
-        let line = tokens.iter().map(|token| Label::new(token, LABEL).text).collect::<Vec<_>>();
-        line.join(" ")
-    };
-    format!(
-        "Attention: where the model looked in “{}” as it wrote “{}”",
-        line(&heatmap.source),
-        line(&heatmap.target)
-    )
-}
-
-fn open(svg: &mut String, width: f32, height: f32, description: &str) {
-    let description = escape(description);
-    line(
-        svg,
-        format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{description}\" \
-             font-family=\"{FONTS}\" fill=\"#1f2328\">"
-        ),
-    );
-    line(svg, format_args!("{DARK}"));
-    line(
-        svg,
-        format_args!(
-            "<rect class=\"card\" width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#ffffff\"/>"
-        ),
-    );
-}
-
 fn source_labels(svg: &mut String, scale: &Scale, layout: &Layout, labels: &[Label]) {
     let anchor = if layout.slanted { "start" } else { "middle" };
-    line(svg, format_args!("<g class=\"label\" font-size=\"{}\" text-anchor=\"{anchor}\">", scale.label));
+    line(svg, format_args!("<g class=\"text\" font-size=\"{}\" text-anchor=\"{anchor}\">", scale.label));
     for (column, label) in labels.iter().enumerate() {
         let x = layout.left + (column as f32 + 0.5) * scale.cell;
         let y = layout.top - GAP;
@@ -155,7 +113,7 @@ fn source_labels(svg: &mut String, scale: &Scale, layout: &Layout, labels: &[Lab
 }
 
 fn target_labels(svg: &mut String, scale: &Scale, layout: &Layout, labels: &[Label]) {
-    line(svg, format_args!("<g class=\"label\" font-size=\"{}\" text-anchor=\"end\">", scale.label));
+    line(svg, format_args!("<g class=\"text\" font-size=\"{}\" text-anchor=\"end\">", scale.label));
     for (row, label) in labels.iter().enumerate() {
         let y = layout.top + (row as f32 + 0.5) * scale.cell + 0.35 * scale.label;
         text(svg, format_args!("x=\"{}\" y=\"{y:.1}\"", layout.left - GAP), label);
@@ -163,23 +121,16 @@ fn target_labels(svg: &mut String, scale: &Scale, layout: &Layout, labels: &[Lab
     line(svg, format_args!("</g>"));
 }
 
-fn text(svg: &mut String, place: std::fmt::Arguments<'_>, label: &Label) {
-    let title =
-        label.full.as_ref().map_or_else(String::new, |full| format!("<title>{}</title>", escape(full)));
-    line(svg, format_args!("<text {place}>{title}{}</text>", escape(&label.text)));
-}
-
 /// The cells that have a weight, lines between all cells, and the numbers above both.
 fn cells(
     svg: &mut String,
     scale: &Scale,
     layout: &Layout,
-    heatmap: &Heatmap,
+    attention: &Attention,
     [source, target]: [&[Label]; 2],
 ) {
     let Layout { left, top, columns, rows, .. } = *layout;
     let (width, height) = (columns as f32 * scale.cell, rows as f32 * scale.cell);
-    let size = format!("width=\"{}\" height=\"{}\"", scale.cell, scale.cell);
     let mut numbers = String::new();
     line(
         svg,
@@ -187,18 +138,19 @@ fn cells(
             "<rect class=\"grid\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"#f0f3f6\"/>"
         ),
     );
-    line(svg, format_args!("<g class=\"cell\" fill=\"#0b5fd6\">"));
+    line(svg, format_args!("<g class=\"f0\" fill=\"{}\">", COLOURS[0]));
     for row in 0..rows {
         for column in 0..columns {
             let (x, y) = (left + column as f32 * scale.cell, top + row as f32 * scale.cell);
-            let weight = heatmap.weight(row, column);
+            let weight = attention.weight(row, column);
             if let Some(weight) = weight.filter(|&weight| weight >= FAINT) {
-                let title = format!("{} → {}: {weight:.2}", source[column].text, target[row].text);
-                let title = escape(&title);
+                let title = title(&source[column], &target[row], weight);
+                let side = scale.cell;
                 line(
                     svg,
                     format_args!(
-                        "<rect x=\"{x}\" y=\"{y}\" {size} fill-opacity=\"{weight:.3}\"><title>{title}</title></rect>"
+                        "<rect x=\"{x}\" y=\"{y}\" width=\"{side}\" height=\"{side}\" fill-opacity=\"{}\"><title>{title}</title></rect>",
+                        opacity(weight)
                     ),
                 );
             }
@@ -206,12 +158,17 @@ fn cells(
         }
     }
     line(svg, format_args!("</g>"));
-    rules(svg, scale, layout);
+    gaps(svg, scale, layout);
     let size = scale.number.unwrap_or(scale.label);
     // A pointer passes through the numbers to the cells, which have the titles.
     line(svg, format_args!("<g font-size=\"{size}\" text-anchor=\"middle\" pointer-events=\"none\">"));
     svg.push_str(&numbers);
     line(svg, format_args!("</g>"));
+}
+
+/// A weight to three places, without zeros behind.
+fn opacity(weight: f32) -> f32 {
+    (weight * 1000.0).round() / 1000.0
 }
 
 fn number(numbers: &mut String, scale: &Scale, [x, y]: [f32; 2], weight: Option<f32>) {
@@ -221,7 +178,9 @@ fn number(numbers: &mut String, scale: &Scale, [x, y]: [f32; 2], weight: Option<
         (Some(weight), Some(_)) if weight >= 0.1 => format!("{weight:.2}"),
         _ => return,
     };
-    let (class, fill) = if weight.unwrap_or(0.0) > 0.5 { ("high", "#ffffff") } else { ("low", "#1f2328") };
+    // Whichever can be read better on the cell: its colour is brighter on a dark page.
+    let class = if weight.unwrap_or(0.0) < 0.65 { "low" } else { "high" };
+    let fill = if weight.unwrap_or(0.0) < 0.8 { INK } else { "#ffffff" };
     let (x, y) = (x + 0.5 * scale.cell, y + 0.5 * scale.cell + 0.35 * size);
     line(
         numbers,
@@ -230,7 +189,7 @@ fn number(numbers: &mut String, scale: &Scale, [x, y]: [f32; 2], weight: Option<
 }
 
 /// The lines between the cells.
-fn rules(svg: &mut String, scale: &Scale, layout: &Layout) {
+fn gaps(svg: &mut String, scale: &Scale, layout: &Layout) {
     let Layout { left, top, columns, rows, .. } = *layout;
     let (right, bottom) = (left + columns as f32 * scale.cell, top + rows as f32 * scale.cell);
     let mut path = String::new();
@@ -240,5 +199,33 @@ fn rules(svg: &mut String, scale: &Scale, layout: &Layout) {
     for row in 1..rows {
         write(&mut path, format_args!("M{left} {}H{right}", top + row as f32 * scale.cell));
     }
-    line(svg, format_args!("<path class=\"rule\" d=\"{path}\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>"));
+    if !path.is_empty() {
+        line(svg, format_args!("<path class=\"gap\" d=\"{path}\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>"));
+    }
+}
+
+/// What the shades mean.
+fn key(svg: &mut String, layout: &Layout) {
+    let [width, height] = SWATCH;
+    let (left, top) = (layout.left + 14.0, layout.height - PAD - height);
+    let right = left + KEY.len() as f32 * width;
+    let size = format!("height=\"{height}\" y=\"{top}\"");
+    line(
+        svg,
+        format_args!(
+            "<rect class=\"grid\" x=\"{left}\" {size} width=\"{}\" fill=\"#f0f3f6\"/>",
+            right - left
+        ),
+    );
+    line(svg, format_args!("<g class=\"f0\" fill=\"{}\">", COLOURS[0]));
+    for (place, weight) in KEY.into_iter().enumerate().skip(1) {
+        let x = left + place as f32 * width;
+        line(svg, format_args!("<rect x=\"{x}\" {size} width=\"{width}\" fill-opacity=\"{weight}\"/>"));
+    }
+    line(svg, format_args!("</g>"));
+    line(svg, format_args!("<g class=\"note\" fill=\"{FAINT_INK}\">"));
+    let y = top + height - 2.0;
+    line(svg, format_args!("<text x=\"{}\" y=\"{y}\" text-anchor=\"end\">{}</text>", left - 5.0, KEY[0]));
+    line(svg, format_args!("<text x=\"{}\" y=\"{y}\">{}</text>", right + 5.0, KEY[KEY.len() - 1]));
+    line(svg, format_args!("</g>"));
 }
