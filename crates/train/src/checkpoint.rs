@@ -103,6 +103,7 @@ pub(crate) enum CheckpointError {
     Damaged(String),
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
 fn damaged(error: impl ToString) -> CheckpointError {
     CheckpointError::Damaged(error.to_string())
 }

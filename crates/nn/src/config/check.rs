@@ -88,7 +88,7 @@ impl EncoderConfig {
         let (transformer, bare, conv) =
             ((Transformer, "transformer"), (SelfAttention, "self-attention"), (Conv, "conv"));
         let check = |key: &str, chosen: bool, of: &[(ReaderKind, &str)]| {
-            check_key("model.encoder", key, chosen, self.kind, of)
+            check_key("model.encoder", key, chosen, &self.kind, of)
         };
         check("heads", self.heads.is_some(), &[transformer, bare])?;
         check("positions", self.positions.is_some(), &[transformer, bare, conv])?;
@@ -187,12 +187,12 @@ fn check_key<K: PartialEq>(
     part: &str,
     key: &str,
     chosen: bool,
-    kind: K,
+    kind: &K,
     of: &[(K, &str)],
 ) -> Result<(), ConfigError> {
     let names: Vec<String> = of.iter().map(|(_, name)| format!("\"{name}\"")).collect();
     refuse_if(
-        chosen && of.iter().all(|(of, _)| *of != kind),
+        chosen && of.iter().all(|(of, _)| of != kind),
         format!("{part}.{key} without {part}.kind = {}", names.join(" or ")),
         "leave it out, or choose that kind",
     )
@@ -236,7 +236,7 @@ impl DecoderConfig {
         let (transformer, bare, conv) =
             ((Transformer, "transformer"), (Attention, "attention"), (Conv, "conv"));
         let check = |key: &str, chosen: bool, of: &[(WriterKind, &str)]| {
-            check_key("model.decoder", key, chosen, self.kind, of)
+            check_key("model.decoder", key, chosen, &self.kind, of)
         };
         check("heads", self.heads.is_some(), &[transformer, bare, conv])?;
         check("positions", self.positions.is_some(), &[transformer, bare, conv])?;
