@@ -91,6 +91,8 @@ pub struct Tokenizer {
     inner: Inner,
     /// Each token of the vocabulary as a reader wants to see it.
     labels: Vec<String>,
+    /// Whether a token begins with the space in front of it.
+    spaces_lead: bool,
 }
 
 impl Tokenizer {
@@ -133,6 +135,27 @@ impl Tokenizer {
         self.inner.decode(ids, true).expect("joining strings does not fail")
     }
 
+    /// The text of ids, with `word(place)` for the unknown token at a place; other special tokens are left out.
+    ///
+    /// ```
+    /// use couplet_data::{Tokenizer, TokenizerConfig};
+    ///
+    /// let tokenizer = Tokenizer::train(&TokenizerConfig::default(), ["Tom sees Jerry."])?;
+    /// let ids = tokenizer.encode("Tom chases Jerry.");
+    /// assert_eq!(tokenizer.decode_with(&ids, |place| format!("<word {place}>")), "Tom <word 1> Jerry.");
+    /// # Ok::<(), couplet_data::DataError>(())
+    /// ```
+    pub fn decode_with(&self, ids: &[u32], word: impl Fn(usize) -> String) -> String {
+        let space = if self.spaces_lead { " " } else { "" };
+        let text = |(place, &id): (usize, &u32)| match id {
+            UNK => format!("{space}{}", word(place)),
+            _ if (id as usize) < SPECIAL.len() => String::new(),
+            _ => self.inner.id_to_token(id).unwrap_or_default(),
+        };
+        let text: String = ids.iter().enumerate().map(text).collect();
+        text.strip_prefix(space).map(str::to_owned).unwrap_or(text)
+    }
+
     /// The tokens of a text as they are shown to a reader, one for each id of [`encode`](Tokenizer::encode): without the
     /// space in front, and an unknown one as it stands in the text.
     pub fn tokens(&self, text: &str) -> Vec<String> {
@@ -163,9 +186,9 @@ impl Tokenizer {
     fn new(mut inner: Inner) -> Tokenizer {
         inner.set_encode_special_tokens(true);
         let size = inner.get_vocab_size(true) as u32;
-        let labels =
-            (0..size).map(|id| label(&inner.id_to_token(id).unwrap_or_default()).to_owned()).collect();
-        Tokenizer { inner, labels }
+        let tokens: Vec<String> = (0..size).map(|id| inner.id_to_token(id).unwrap_or_default()).collect();
+        let spaces_lead = tokens.iter().any(|token| token.len() > 1 && token.starts_with(' '));
+        Tokenizer { inner, labels: tokens.iter().map(|token| label(token).to_owned()).collect(), spaces_lead }
     }
 }
 
