@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use couplet_data::{END, START};
 use couplet_nn::{BridgeKind, DecoderState, ModelConfig, Seq2Seq};
 use couplet_search::{Folder, Loaded, Model, Network, SearchConfig, Shown, Step, search};
-use couplet_tensor::{Device, Isa, Params};
+use couplet_tensor::{Device, Isa, Params, Tensor};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -174,13 +174,14 @@ struct Ending<'a> {
 
 impl Model for Ending<'_> {
     type State = DecoderState;
+    type Next = Tensor;
 
     fn start(&self, sources: &[&[u32]]) -> DecoderState {
         self.network.start(sources)
     }
 
-    fn step(&self, tokens: &[u32], state: &DecoderState, wanted: usize) -> Step<DecoderState> {
-        self.network.step(tokens, state, wanted)
+    fn step(&self, tokens: &[u32], state: &DecoderState) -> Step<DecoderState, Tensor> {
+        self.network.step(tokens, state)
     }
 
     fn select(&self, state: &DecoderState, rows: &[u32]) -> DecoderState {

@@ -1,6 +1,6 @@
 //! A model folder: everything that a model needs, in files.
 
-use crate::config::SearchConfig;
+use crate::config::{SearchConfig, SearchConfigError};
 use crate::task::Task;
 use couplet_data::{DataError, Tokenizer};
 use couplet_nn::weights::{self, WeightsError};
@@ -172,6 +172,22 @@ pub enum FolderError {
         /// What is wrong.
         source: ConfigError,
     },
+    /// A config that makes no search.
+    #[error("{}: {source}", path.display())]
+    Search {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: SearchConfigError,
+    },
+    /// Models that cannot write together.
+    #[error("{}: its vocabularies are not those of {}", path.display(), other.display())]
+    Vocabularies {
+        /// A folder.
+        path: PathBuf,
+        /// Another one.
+        other: PathBuf,
+    },
     /// A tokenizer or labels that cannot be read.
     #[error(transparent)]
     Tokenizer(#[from] DataError),
@@ -197,6 +213,11 @@ impl FolderError {
                 format!("`couplet {task}` and `couplet predict` run this model")
             }
             FolderError::Model { source, .. } => source.hint(),
+            FolderError::Search { source, .. } => source.hint().to_owned(),
+            FolderError::Vocabularies { .. } => {
+                "models write together if they were trained on the same data, with the same tokenizers"
+                    .to_owned()
+            }
             FolderError::Tokenizer(error) => return error.hint(),
             FolderError::Weights { source: WeightsError::Damaged(_), .. } => {
                 "copy the file again, or train the model again".to_owned()
@@ -213,6 +234,7 @@ impl Loaded {
     /// Reads a model folder.
     pub fn open(folder: &Folder, device: &Device) -> Result<Loaded, FolderError> {
         let FolderConfig { model: config, search } = folder.read_config(Task::Translate)?;
+        search.check().map_err(|source| FolderError::Search { path: folder.config(), source })?;
         let source = Tokenizer::load(folder.source_tokenizer())?;
         let target = Tokenizer::load(folder.target_tokenizer())?;
         let mut params = Params::new(device, 0);
@@ -221,5 +243,20 @@ impl Loaded {
             .map_err(|source| FolderError::Model { path: folder.config(), source })?;
         folder.read_weights(&mut params)?;
         Ok(Loaded { source, target, model, params, config, search })
+    }
+
+    /// Reads another model folder, whose model is to write together with the first one's.
+    pub fn open_beside(
+        folder: &Folder,
+        first: &Folder,
+        beside: &Loaded,
+        device: &Device,
+    ) -> Result<Loaded, FolderError> {
+        let loaded = Loaded::open(folder, device)?;
+        let same = |a: &Tokenizer, b: &Tokenizer| a.to_json() == b.to_json();
+        if same(&loaded.source, &beside.source) && same(&loaded.target, &beside.target) {
+            return Ok(loaded);
+        }
+        Err(FolderError::Vocabularies { path: folder.0.clone(), other: first.0.clone() })
     }
 }

@@ -1,6 +1,6 @@
 //! A neural model as the search sees it.
 
-use crate::model::{Model, Step};
+use crate::model::{Model, Next, Step};
 use couplet_data::{END, START};
 use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq, Sights};
 use couplet_tensor::ops::likeliest;
@@ -54,6 +54,7 @@ impl Network<'_> {
 
 impl Model for Network<'_> {
     type State = DecoderState;
+    type Next = Tensor;
 
     fn start(&self, sources: &[&[u32]]) -> DecoderState {
         let pass = Pass::inference(self.params);
@@ -63,10 +64,10 @@ impl Model for Network<'_> {
         self.model.start(&pass, &encoded, packed.rows.place_of().into())
     }
 
-    fn step(&self, tokens: &[u32], state: &DecoderState, wanted: usize) -> Step<DecoderState> {
+    fn step(&self, tokens: &[u32], state: &DecoderState) -> Step<DecoderState, Tensor> {
         let stepped = self.model.step(&Pass::inference(self.params), tokens, state);
         Step {
-            likeliest: likeliest(stepped.logits.value(), wanted),
+            next: stepped.logits.value().clone(),
             attention: self.shown(stepped.weights.as_ref()),
             state: stepped.state,
         }
@@ -79,4 +80,22 @@ impl Model for Network<'_> {
     fn ends(&self) -> (u32, u32) {
         (START, END)
     }
+}
+
+/// The logits of a step.
+impl Next for Tensor {
+    fn likeliest(&self, wanted: usize) -> Vec<Vec<(u32, f32)>> {
+        likeliest(self, wanted)
+    }
+
+    fn log_probabilities(&self) -> Vec<Vec<f32>> {
+        self.to_vec().chunks(self.columns().max(1)).map(log_softmax).collect()
+    }
+}
+
+/// `xᵢ − log Σ e^x`.
+fn log_softmax(x: &[f32]) -> Vec<f32> {
+    let largest = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let log_sum = x.iter().map(|x| (x - largest).exp()).sum::<f32>().ln();
+    x.iter().map(|x| x - largest - log_sum).collect()
 }

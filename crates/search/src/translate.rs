@@ -1,15 +1,24 @@
 //! Text in, text out.
 
-use crate::beam::{Hypothesis, search};
-use crate::config::SearchConfig;
+use crate::align::most_looked_at;
+use crate::config::{SearchConfig, Unknown};
+use crate::constraint::{Couplet, Forbidden, Glyphs, Phrases, Prefix, Rules};
+use crate::ensemble::Ensemble;
 use crate::folder::Loaded;
+use crate::hypothesis::Hypothesis;
 use crate::network::{Network, Shown};
-use couplet_data::{END, START, Tokenizer, in_order};
+use crate::search::{Question, search_within};
+use couplet_data::{END, START, Tokenizer, UNK, in_order};
 use couplet_nn::{Batch, Pass, Seq2Seq};
 use couplet_tensor::Params;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A source of more tokens is cut: attention costs the product of both lengths, and no model has seen such a line.
 pub const LONGEST_SOURCE: usize = 1024;
+
+/// Words of the source, and what stands for them in an output.
+pub type Dictionary = HashMap<String, String>;
 
 /// A model with its tokenizers.
 #[derive(Clone, Copy, Debug)]
@@ -24,15 +33,45 @@ pub struct Translator<'a> {
     pub target: &'a Tokenizer,
     /// What of its attention is shown.
     pub shown: Shown,
+    /// Further models with the same vocabularies, which search together with this one.
+    pub others: &'a [Loaded],
+    /// What stands for source words that become unknown ones. Words that it does not have are copied.
+    pub dictionary: Option<&'a Dictionary>,
+}
+
+/// A line to translate, and what is asked of its output beside what the config asks.
+#[derive(Clone, Debug, Default)]
+pub struct Request<'a> {
+    /// The line.
+    pub line: &'a str,
+    /// Which of all lines it is; each has random numbers of its own.
+    pub number: u64,
+    /// What an output begins with.
+    pub prefix: &'a str,
+    /// Phrases that an output has in it.
+    pub phrases: Vec<&'a str>,
+}
+
+/// The outputs for a line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The best ones, the best first; or those that were drawn.
+    pub outputs: Vec<Translation>,
+    /// What the search kept to.
+    pub kept: Vec<String>,
+    /// Why there is no output.
+    pub refused: Option<String>,
 }
 
 /// A translated line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Translation {
     /// The text.
     pub text: String,
-    /// What the model is sure of: the length-normalised log-probability.
+    /// What the model is sure of: the log-probability, made comparable between lengths, less penalties.
     pub score: f32,
+    /// The logarithm of its probability.
+    pub log_probability: f32,
     /// Whether the source was cut to [`LONGEST_SOURCE`] tokens.
     pub cut: bool,
     /// The source's tokens, to be read.
@@ -46,38 +85,165 @@ pub struct Translation {
 impl<'a> From<&'a Loaded> for Translator<'a> {
     fn from(loaded: &'a Loaded) -> Self {
         let Loaded { source, target, model, params, .. } = loaded;
-        Translator { model, params, source, target, shown: Shown::default() }
+        Translator::new(model, params, source, target)
     }
 }
 
-impl Translator<'_> {
+impl<'a> Translator<'a> {
+    /// A model with its weights and tokenizers.
+    pub fn new(
+        model: &'a Seq2Seq,
+        params: &'a Params,
+        source: &'a Tokenizer,
+        target: &'a Tokenizer,
+    ) -> Translator<'a> {
+        Translator { model, params, source, target, shown: Shown::default(), others: &[], dictionary: None }
+    }
+
     /// Translates lines, in their order. An empty line stays empty.
     pub fn translate<S: AsRef<str>>(&self, lines: &[S], config: &SearchConfig) -> Vec<Translation> {
-        let sources: Vec<Vec<u32>> = lines.iter().map(|line| self.encode(line.as_ref())).collect();
+        let numbered = (0..).zip(lines);
+        let requests: Vec<Request> =
+            numbered.map(|(number, line)| Request { number, ..Request::of(line.as_ref()) }).collect();
+        let best = |answer: Answer| answer.outputs.into_iter().next().unwrap_or_default();
+        self.answer(&requests, config).into_iter().map(best).collect()
+    }
+
+    /// Answers requests, in their order. An empty line has one empty output.
+    pub fn answer(&self, requests: &[Request], config: &SearchConfig) -> Vec<Answer> {
+        let sources: Vec<Vec<u32>> =
+            requests.iter().map(|request| self.source.encode(request.line)).collect();
         let lengths: Vec<(usize, usize)> = sources.iter().map(|source| (cut(source).len(), 0)).collect();
-        let mut translations: Vec<Translation> = sources.iter().map(|_| Translation::empty()).collect();
-        let network = self.network();
-        for batch in in_order(&lengths, config.batch_tokens) {
-            let batch: Vec<usize> =
-                batch.into_iter().map(|i| i as usize).filter(|&i| lengths[i].0 > 0).collect();
-            let tokens: Vec<&[u32]> = batch.iter().map(|&i| cut(&sources[i])).collect();
-            if tokens.is_empty() {
-                continue;
-            }
-            for (i, hypotheses) in batch.into_iter().zip(search(&network, &tokens, config)) {
-                if let Some(best) = hypotheses.into_iter().next() {
-                    translations[i] = self.translation(&sources[i], best);
-                }
+        let glyphs = config.couplet.is_on().then(|| Arc::new(self.glyphs()));
+        let rules = |(request, source): (&Request, &Vec<u32>)| {
+            self.rules(request, cut(source).len(), config, glyphs.as_ref())
+        };
+        let rules: Vec<Result<Rules, String>> = requests.iter().zip(&sources).map(rules).collect();
+        let empty = || Answer { outputs: vec![Translation::default()], ..Answer::default() };
+        let mut answers: Vec<Answer> = requests.iter().map(|_| empty()).collect();
+        let mut possible: Vec<Option<&Rules>> = vec![None; requests.len()];
+        for (i, rules) in rules.iter().enumerate().filter(|&(i, _)| lengths[i].0 > 0) {
+            match rules
+                .as_ref()
+                .map_err(String::clone)
+                .and_then(|rules| rules.impossible().map_or(Ok(rules), Err))
+            {
+                Ok(rules) => possible[i] = Some(rules),
+                Err(reason) => answers[i] = Answer { refused: Some(reason), ..Answer::default() },
             }
         }
-        translations
+        for batch in in_order(&lengths, config.batch_tokens) {
+            let batch = batch.into_iter().map(|i| i as usize);
+            let batch: Vec<(usize, &Rules)> = batch.filter_map(|i| Some((i, possible[i]?))).collect();
+            let questions: Vec<Question> = batch
+                .iter()
+                .map(|&(i, rules)| Question { tokens: cut(&sources[i]), rules, number: requests[i].number })
+                .collect();
+            if questions.is_empty() {
+                continue;
+            }
+            for ((i, rules), found) in batch.into_iter().zip(self.search(&questions, config)) {
+                answers[i] = self.answered(requests[i].line, &sources[i], found, config);
+                answers[i].kept = rules.explain();
+            }
+        }
+        answers
+    }
+
+    fn search(&self, questions: &[Question], config: &SearchConfig) -> Vec<Vec<Hypothesis>> {
+        if self.others.is_empty() {
+            return search_within(&self.network(), questions, config);
+        }
+        let others = self.others.iter().map(|other| Network {
+            model: &other.model,
+            params: &other.params,
+            shown: Shown::default(),
+        });
+        let networks = std::iter::once(self.network()).chain(others).collect();
+        search_within(&Ensemble::new(networks), questions, config)
+    }
+
+    /// What an output must keep to, or why none can.
+    fn rules(
+        &self,
+        request: &Request,
+        source: usize,
+        config: &SearchConfig,
+        glyphs: Option<&Arc<Glyphs>>,
+    ) -> Result<Rules, String> {
+        let mut rules = Rules::of(config, source, END);
+        let limit = config.limit(source);
+        if config.unknown == Unknown::Avoid {
+            rules.add(Forbidden { token: UNK, name: "unknown token" });
+        }
+        if let Some(glyphs) = glyphs {
+            let mut line = self.source.tokens(request.line);
+            line.truncate(source);
+            rules.add(Couplet::new(&config.couplet, &line, glyphs, END, limit));
+        }
+        if !request.prefix.is_empty() {
+            let tokens = self.known(request.prefix)?;
+            rules.add(Prefix { tokens, text: request.prefix.to_owned(), limit });
+        }
+        if !request.phrases.is_empty() {
+            let phrases =
+                request.phrases.iter().map(|phrase| self.known(phrase)).collect::<Result<_, _>>()?;
+            let texts = request.phrases.iter().map(ToString::to_string).collect();
+            rules.add(Phrases { phrases, texts, end: END });
+        }
+        Ok(rules)
+    }
+
+    /// The tokens of a text that an output has to have.
+    fn known(&self, text: &str) -> Result<Vec<u32>, String> {
+        let tokens = self.target.encode(text);
+        match tokens.iter().position(|&token| token == UNK) {
+            Some(place) => {
+                Err(format!("the vocabulary does not have \"{}\"", self.target.tokens(text)[place]))
+            }
+            None => Ok(tokens),
+        }
+    }
+
+    fn glyphs(&self) -> Glyphs {
+        Glyphs::new((0..self.target.vocabulary_size() as u32).map(|token| self.target.token(token)))
+    }
+
+    fn answered(&self, line: &str, source: &[u32], found: Vec<Hypothesis>, config: &SearchConfig) -> Answer {
+        if found.is_empty() {
+            let reason = "no output was found that keeps to all that is asked; a wider beam may find one";
+            return Answer { refused: Some(reason.to_owned()), ..Answer::default() };
+        }
+        let output = |hypothesis: Hypothesis| {
+            let text = match config.unknown {
+                Unknown::Copy => self.with_copies(line, &hypothesis),
+                Unknown::Omit | Unknown::Avoid => self.target.decode(&hypothesis.tokens),
+            };
+            self.translation(source, text, hypothesis)
+        };
+        let outputs = found.into_iter().take(config.n_best).map(output).collect();
+        Answer { outputs, ..Answer::default() }
+    }
+
+    /// The text of an output, with a word for each unknown token: what the dictionary has for the source word that the model looked
+    /// at most, or that word itself.
+    fn with_copies(&self, line: &str, hypothesis: &Hypothesis) -> String {
+        let words = self.source.tokens(line);
+        self.target.decode_with(&hypothesis.tokens, |place| {
+            let looked_at = hypothesis.attention.get(place).and_then(|row| most_looked_at(row));
+            let word = looked_at.and_then(|place| words.get(place)).map_or("", String::as_str);
+            self.dictionary
+                .and_then(|dictionary| dictionary.get(word))
+                .map_or(word, String::as_str)
+                .to_owned()
+        })
     }
 
     /// How the model attends when it is made to write a given target; the score is that of the target.
     pub fn force(&self, line: &str, target: &str) -> Translation {
-        let source = self.encode(line);
+        let source = self.source.encode(line);
         if source.is_empty() {
-            return Translation::empty();
+            return Translation::default();
         }
         let tokens = self.target.encode(target);
         let batch = Batch::new(&[(cut(&source), &tokens)], &[0], START, END);
@@ -88,24 +254,22 @@ impl Translator<'_> {
         let attention =
             (0..tokens.len()).map(|step| attention[step * places..(step + 1) * places].to_vec()).collect();
         let score = log_probability / batch.targets() as f32;
-        self.translation(&source, Hypothesis { tokens, log_probability, score, attention })
+        let text = self.target.decode(&tokens);
+        self.translation(&source, text, Hypothesis { tokens, log_probability, score, attention })
     }
 
-    fn network(&self) -> Network<'_> {
+    fn network(&self) -> Network<'a> {
         Network { model: self.model, params: self.params, shown: self.shown }
     }
 
-    fn encode(&self, line: &str) -> Vec<u32> {
-        self.source.encode(line)
-    }
-
-    fn translation(&self, source: &[u32], best: Hypothesis) -> Translation {
+    fn translation(&self, source: &[u32], text: String, best: Hypothesis) -> Translation {
         let names = |tokenizer: &Tokenizer, ids: &[u32]| {
             ids.iter().map(|&id| tokenizer.token(id).to_owned()).collect()
         };
         Translation {
-            text: self.target.decode(&best.tokens),
+            text,
             score: best.score,
+            log_probability: best.log_probability,
             cut: source.len() > LONGEST_SOURCE,
             source_tokens: names(self.source, cut(source)),
             target_tokens: names(self.target, &best.tokens),
@@ -114,19 +278,13 @@ impl Translator<'_> {
     }
 }
 
-fn cut(source: &[u32]) -> &[u32] {
-    &source[..source.len().min(LONGEST_SOURCE)]
+impl<'a> Request<'a> {
+    /// A line of which nothing more is asked.
+    pub fn of(line: &'a str) -> Request<'a> {
+        Request { line, ..Request::default() }
+    }
 }
 
-impl Translation {
-    fn empty() -> Translation {
-        Translation {
-            text: String::new(),
-            score: 0.0,
-            cut: false,
-            source_tokens: Vec::new(),
-            target_tokens: Vec::new(),
-            attention: Vec::new(),
-        }
-    }
+pub(crate) fn cut(source: &[u32]) -> &[u32] {
+    &source[..source.len().min(LONGEST_SOURCE)]
 }

@@ -233,12 +233,15 @@ impl Config {
 
     /// Reads a config from a text, with `key=value` overrides of any of its keys; `name` is what errors call it.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config, ConfigFileError> {
-        let mut config: Config = parse(text, name, overrides)?;
+        let config: Config = parse(text, name, overrides)?;
         expect_task(config.task, Task::Translate, name)?;
         config.model.check().map_err(|source| ConfigFileError::Model { place: name.to_owned(), source })?;
         config.check(name)?;
         config.train.check(name)?;
-        config.search.beam = config.search.beam.max(1);
+        config
+            .search
+            .check()
+            .map_err(|error| ConfigFileError::refused(name, error.to_string(), error.hint()))?;
         Ok(config)
     }
 

@@ -8,7 +8,7 @@ use crate::validate::mean_loss;
 use couplet_data::{DataError, END, Empty, Pair, START, Tokenizer, read_parallel, read_tsv};
 use couplet_metrics::bleu;
 use couplet_nn::{Batch, Pass, Seq2Seq};
-use couplet_search::{Folder, SearchConfig, Shown, Translator};
+use couplet_search::{Folder, SearchConfig, Translator};
 use couplet_tensor::Params;
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ impl Corpus {
         let pairs = &self.valid_pairs[..lines.min(self.valid_pairs.len())];
         let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
         let references: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
-        let translator = Translator { model, params, source, target, shown: Shown::default() };
+        let translator = Translator::new(model, params, source, target);
         let written = translator.translate(&sources, search);
         let hypotheses: Vec<&str> = written.iter().map(|translation| translation.text.as_str()).collect();
         bleu(&hypotheses, &references).score

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use couplet_data::{demo, write_whole};
 use couplet_metrics::exact_match;
 use couplet_plot::{Background, View};
-use couplet_search::{Shown, Translator};
+use couplet_search::Translator;
 use couplet_train::{Config, Corpus, Trainer};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -48,13 +48,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let trained = trainer.run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;
     let seconds = began.elapsed().as_secs_f64();
 
-    let translator = Translator {
-        model: &trained.model,
-        params: &trained.params,
-        source: &trained.lessons.source,
-        target: &trained.lessons.target,
-        shown: Shown::default(),
-    };
+    let (source, target) = (&trained.lessons.source, &trained.lessons.target);
+    let translator = Translator::new(&trained.model, &trained.params, source, target);
     let sources: Vec<&str> = data.test.iter().map(|pair| pair.source.as_str()).collect();
     let targets: Vec<&str> = data.test.iter().map(|pair| pair.target.as_str()).collect();
     let outputs: Vec<String> = translator.translate(&sources, &search).into_iter().map(|t| t.text).collect();

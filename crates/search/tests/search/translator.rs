@@ -2,11 +2,15 @@
 
 use couplet_data::{Tokenizer, TokenizerConfig};
 use couplet_nn::{ModelConfig, Seq2Seq};
-use couplet_search::{SearchConfig, Shown, Translator};
+use couplet_search::{
+    CoupletConfig, Loaded, Method, Request, SearchConfig, Shown, Translator, broken_rules,
+};
 use couplet_tensor::{Device, Params};
 
 const ENGLISH: [&str; 4] = ["Tom chases Jerry", "the cat sees the dog in the garden", "", "Jerry"];
 const CHINESE: [&str; 2] = ["汤姆 追逐 杰瑞", "花园 里 的 猫 看见 狗"];
+
+const CHARACTERS: &str = "天 星 明 月 人 水 风 雨 山 路 花 鸟 春 夜 长 ， 。";
 
 struct Fixture {
     params: Params,
@@ -21,9 +25,14 @@ impl Fixture {
     }
 
     fn with_heads(heads: usize) -> Fixture {
+        Fixture::of(&ENGLISH, &CHINESE, heads)
+    }
+
+    /// With the words of some lines.
+    fn of(source: &[&str], target: &[&str], heads: usize) -> Fixture {
         let tokenizer =
             |lines: &[&str]| Tokenizer::train(&TokenizerConfig::default(), lines).expect("some words");
-        let (source, target) = (tokenizer(&ENGLISH), tokenizer(&CHINESE));
+        let (source, target) = (tokenizer(source), tokenizer(target));
         let mut config = ModelConfig::default();
         (config.encoder.hidden, config.decoder.hidden) = (12.into(), 24);
         config.attention.heads = heads;
@@ -33,13 +42,7 @@ impl Fixture {
     }
 
     fn translator(&self) -> Translator<'_> {
-        Translator {
-            model: &self.model,
-            params: &self.params,
-            source: &self.source,
-            target: &self.target,
-            shown: Shown::default(),
-        }
+        Translator::new(&self.model, &self.params, &self.source, &self.target)
     }
 }
 
@@ -90,5 +93,84 @@ fn heads_are_shown_one_by_one_or_as_their_mean() {
     assert_ne!(first, second);
     for (mean, (first, second)) in mean.iter().zip(first.iter().zip(&second)) {
         assert!((mean - (first + second) / 2.0).abs() < 1e-6);
+    }
+}
+
+/// Whatever the line, a model that knows nothing keeps the rules of couplets, or says why it cannot.
+#[test]
+fn the_rules_of_couplets_are_kept() {
+    let fixture = Fixture::of(&[CHARACTERS], &[CHARACTERS], 1);
+    let lines = [
+        "风 雨 山 路 花 鸟 春",
+        "山 山 水 水 ， 明 明 月 月",
+        "龙 飞 凤 舞 。",
+        "， 。",
+        "长 长 长 ， 长 长",
+        "天 星 明 月 人 水 风 雨 山 路 花 鸟 春 夜",
+    ];
+    let requests = lines.map(Request::of);
+    for tones in ["last", "ends", "even", "1,2,-1"] {
+        let couplet = CoupletConfig { tones: tones.parse().expect("places"), ..CoupletConfig::all() };
+        for method in [Method::Beam, Method::Sample] {
+            let config =
+                SearchConfig { method, couplet: couplet.clone(), beam: 3, ..SearchConfig::default() };
+            let answers = fixture.translator().answer(&requests, &config);
+            for (line, answer) in lines.iter().zip(&answers).take(5) {
+                let second = &answer.outputs[0].target_tokens;
+                let broken = broken_rules(&couplet, &fixture.source.tokens(line), second);
+                assert!(broken.is_empty(), "{line} / {second:?}: {broken:?}");
+            }
+            assert!(
+                answers[5].outputs.is_empty() && answers[5].refused.is_some(),
+                "one character is left for 14 places"
+            );
+        }
+    }
+}
+
+/// What a target is worth, token by token, is what the search found it to be worth. The rules of couplets see to it that the outputs of a
+/// model that knows nothing are of known words, and end.
+#[test]
+fn scores_are_those_of_the_search() {
+    let fixture = Fixture::of(&[CHARACTERS], &[CHARACTERS], 1);
+    let translator = fixture.translator();
+    let couplet = CoupletConfig::all();
+    let config = SearchConfig { length_penalty: 0.0, n_best: 4, beam: 4, couplet, ..SearchConfig::default() };
+    let lines = ["风 雨 山 路 花 鸟 春", "山 山 水 水 ， 明 明 月 月"];
+    let answers = translator.answer(&lines.map(Request::of), &config);
+    let outputs = || {
+        lines.iter().zip(&answers).flat_map(|(line, answer)| answer.outputs.iter().map(move |o| (line, o)))
+    };
+    let pairs: Vec<(&str, &str)> = outputs().map(|(line, output)| (*line, output.text.as_str())).collect();
+    let scored = translator.score(&pairs);
+    assert_eq!(scored.len(), 8);
+    for (scored, (_, output)) in scored.iter().zip(outputs()) {
+        let tokens = [&output.target_tokens[..], &["</s>".to_owned()]].concat();
+        assert_eq!((&scored.tokens, output.score), (&tokens, output.log_probability));
+        assert!((scored.log_probability() - output.log_probability).abs() < 1e-4);
+    }
+    assert!(translator.score(&[("", "天")])[0].tokens.is_empty());
+}
+
+/// A network with itself is the network.
+#[test]
+fn an_ensemble_of_the_same_model_changes_nothing() {
+    let (one, two) = (Fixture::new(), Fixture::new());
+    let Fixture { params, model, source, target } = two;
+    let loaded = Loaded {
+        source,
+        target,
+        model,
+        params,
+        config: ModelConfig::default(),
+        search: SearchConfig::default(),
+    };
+    let others = [loaded];
+    let config = SearchConfig { beam: 3, ..SearchConfig::default() };
+    let alone = one.translator().translate(&ENGLISH, &config);
+    let together = Translator { others: &others, ..one.translator() }.translate(&ENGLISH, &config);
+    for (alone, together) in alone.iter().zip(&together) {
+        assert_eq!(alone.text, together.text);
+        assert!((alone.score - together.score).abs() < 1e-4);
     }
 }
