@@ -12,8 +12,8 @@ mod progress;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, selftest, train,
-    translate,
+    attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, score, selftest,
+    train, translate,
 };
 use failure::Outcome;
 use std::process::ExitCode;
@@ -35,6 +35,7 @@ enum Command {
     Translate(translate::Arguments),
     Classify(classify::Arguments),
     Evaluate(evaluate::Arguments),
+    Score(score::Arguments),
     Metrics(metrics::Arguments),
     Attend(attend::Arguments),
     Average(average::Arguments),
@@ -62,6 +63,7 @@ fn run(command: &Command) -> Outcome {
         Command::Classify(arguments) => classify::run(arguments),
         Command::Translate(arguments) => translate::run(arguments),
         Command::Evaluate(arguments) => evaluate::run(arguments),
+        Command::Score(arguments) => score::run(arguments),
         Command::Metrics(arguments) => metrics::run(arguments),
         Command::Attend(arguments) => attend::run(arguments),
         Command::Average(arguments) => average::run(arguments),

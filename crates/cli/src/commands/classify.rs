@@ -28,6 +28,6 @@ pub(crate) fn classify(lines: &LineArguments, scores: bool) -> Outcome {
             let label = &loaded.labels.names()[found.label];
             if scores { format!("{label}\t{:.4}", found.probability) } else { label.clone() }
         };
-        loaded.classify(chunk).into_iter().map(|found| found.map(line).unwrap_or_default()).collect()
+        Ok(loaded.classify(chunk).into_iter().map(|found| found.map(line).unwrap_or_default()).collect())
     })
 }

@@ -1,11 +1,15 @@
+use super::search::SearchArguments;
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
-use couplet_data::Empty;
+use couplet_data::{Empty, Pair, UNK};
 use couplet_metrics::{bleu, exact_match, macro_f1};
-use couplet_search::{Folder, Loaded, LoadedClassifier, Task, Translator};
+use couplet_search::{
+    CoupletConfig, Folder, Loaded, LoadedClassifier, Request, Rule, Task, Translator, broken_rules,
+};
 use couplet_tensor::Device;
 use couplet_train::{Examples, Files, LabelledExamples, assess, mean_loss, read, read_labelled};
 use serde_json::json;
+use std::fmt;
 use std::path::PathBuf;
 
 /// Tokens of both sides that are scored together.
@@ -13,7 +17,7 @@ const BATCH_TOKENS: usize = 4096;
 
 /// Run a test set through a model and score it.
 ///
-/// A translator gets loss, perplexity and BLEU, a classifier loss, accuracy and macro F1.
+/// A translator gets loss, perplexity and BLEU, with rules of couplets also how many outputs keep them. A classifier gets loss, accuracy and macro F1.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: couplet evaluate --model my-model --source test.en --target test.de
@@ -31,14 +35,13 @@ pub(crate) struct Arguments {
     /// Both in one file, with a tab between: source and target, or label and text.
     #[arg(long, conflicts_with_all = ["source", "target"])]
     data: Option<PathBuf>,
-    /// Hypotheses that are followed at once; 1 is greedy [default: the config's]
-    #[arg(long)]
-    beam: Option<usize>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     device: DeviceArguments,
+    #[command(flatten)]
+    search: SearchArguments,
 }
 
 impl Arguments {
@@ -53,9 +56,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let files = arguments.files().expect("clap asks for one or the other");
     match folder.task()? {
         Task::Translate => evaluate_translator(arguments, &folder, &files, &arguments.device.open()?),
-        Task::Classify if arguments.beam.is_some() => Err(Failure::usage(
-            "--beam with a classifier",
-            Some("a classifier does not search; leave it out".to_owned()),
+        Task::Classify if arguments.search != SearchArguments::default() => Err(Failure::usage(
+            "ways to search with a classifier",
+            Some("a classifier does not search; leave them out".to_owned()),
         )),
         Task::Classify => evaluate_classifier(arguments, &folder, &files, &arguments.device.open()?),
     }
@@ -66,26 +69,78 @@ fn evaluate_translator(arguments: &Arguments, folder: &Folder, files: &Files, de
     let pairs = read(files, Empty::Keep)?;
     let examples = Examples::new(&pairs, &loaded.source, &loaded.target);
     let loss = mean_loss(&loaded.model, &loaded.params, &examples, BATCH_TOKENS);
-    let mut search = loaded.search.clone();
-    search.beam = arguments.beam.unwrap_or(search.beam).max(1);
-    let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
-    let translations = Translator::from(&loaded).translate(&sources, &search);
-    let outputs: Vec<&str> = translations.iter().map(|translation| translation.text.as_str()).collect();
+    let search = arguments.search.apply(&loaded.search, 1)?;
+    let numbered = (1..).zip(&pairs);
+    let requests: Vec<Request> =
+        numbered.map(|(number, pair)| Request { number, ..Request::of(&pair.source) }).collect();
+    let answers = Translator::from(&loaded).answer(&requests, &search);
+    for (number, answer) in (1..).zip(&answers) {
+        if let Some(reason) = &answer.refused {
+            eprintln!("warning: line {number} has no output: {reason}");
+        }
+    }
+    let outputs: Vec<&str> =
+        answers.iter().map(|answer| answer.outputs.first().map_or("", |output| &output.text)).collect();
     let targets: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
     let bleu = bleu(&outputs, &targets);
+    let rules = search.couplet.is_on().then(|| Kept::count(&pairs, &outputs, &loaded, &search.couplet));
     if arguments.json {
         let (lines, perplexity) = (pairs.len(), loss.exp());
-        println!(
-            "{}",
-            json!({ "lines": lines, "loss": loss, "perplexity": perplexity, "bleu": bleu.score, "beam": search.beam })
-        );
+        let mut figures = json!({ "lines": lines, "loss": loss, "perplexity": perplexity, "bleu": bleu.score, "beam": search.beam });
+        if let Some(rules) = rules {
+            figures["couplet"] = rules.json();
+        }
+        println!("{figures}");
     } else {
         println!("lines       {}", pairs.len());
         println!("loss        {loss:.4}");
         println!("perplexity  {:.2}", loss.exp());
         println!("{bleu}");
+        if let Some(rules) = rules {
+            print!("{rules}");
+        }
     }
     Ok(())
+}
+
+/// How many outputs keep the rules of couplets, counted in the finished texts.
+struct Kept {
+    lines: usize,
+    /// Outputs without a character, or with one that the vocabulary does not have.
+    unfit: usize,
+    broken: Vec<(Rule, usize)>,
+}
+
+impl Kept {
+    fn count(pairs: &[Pair], outputs: &[&str], loaded: &Loaded, rules: &CoupletConfig) -> Kept {
+        let mut kept =
+            Kept { lines: pairs.len(), unfit: 0, broken: Rule::ALL.map(|rule| (rule, 0)).to_vec() };
+        for (pair, output) in pairs.iter().zip(outputs) {
+            let (first, second) = (loaded.source.tokens(&pair.source), loaded.target.tokens(output));
+            let broken = broken_rules(rules, &first, &second);
+            kept.broken
+                .iter_mut()
+                .filter(|(rule, _)| broken.contains(rule))
+                .for_each(|(_, count)| *count += 1);
+            let unfit = second.is_empty() || loaded.target.encode(output).contains(&UNK);
+            kept.unfit += usize::from(unfit && !first.is_empty());
+        }
+        kept
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let broken = self.broken.iter().map(|(rule, count)| (rule.to_string(), json!(count)));
+        json!({ "empty_or_unknown": self.unfit, "broken": broken.collect::<serde_json::Map<_, _>>() })
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (rule, broken) in &self.broken {
+            writeln!(f, "{rule:<13} kept in {} of {} lines", self.lines - broken, self.lines)?;
+        }
+        writeln!(f, "empty, or with an unknown character: {}", self.unfit)
+    }
 }
 
 fn evaluate_classifier(arguments: &Arguments, folder: &Folder, files: &Files, device: &Device) -> Outcome {

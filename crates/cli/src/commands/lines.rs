@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 /// Lines that are read before they are answered: enough to batch lines of like lengths.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 
 // No doc comment: clap would show it in place of the verb's own.
 #[derive(clap::Args)]
@@ -37,7 +37,10 @@ impl LineArguments {
     }
 
     /// Reads lines, and writes what `answer` gives for them. It gets some lines at a time, with the number of the first.
-    pub(crate) fn answer(&self, mut answer: impl FnMut(usize, &[String]) -> Vec<String>) -> Outcome {
+    pub(crate) fn answer(
+        &self,
+        mut answer: impl FnMut(usize, &[String]) -> Result<Vec<String>, Failure>,
+    ) -> Outcome {
         let mut lines = match &self.input {
             Some(path) => Lines::open(path)?,
             None => Lines::read("standard input", io::stdin())?,
@@ -49,7 +52,7 @@ impl LineArguments {
             if chunk.is_empty() {
                 return out.finish();
             }
-            for text in answer(first, &chunk) {
+            for text in answer(first, &chunk)? {
                 if !out.line(&text)? {
                     return Ok(());
                 }
@@ -108,7 +111,7 @@ impl Output {
         }
     }
 
-    fn finish(self) -> Outcome {
+    pub(super) fn finish(self) -> Outcome {
         match self {
             Output::Stdout(_) => Ok(()),
             Output::File(path, file) => file.finish().map_err(|error| Failure::io(&path, &error)),

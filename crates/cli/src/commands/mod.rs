@@ -12,6 +12,8 @@ pub(crate) mod metrics;
 pub(crate) mod new;
 pub(crate) mod plot;
 pub(crate) mod predict;
+pub(crate) mod score;
+mod search;
 pub(crate) mod selftest;
 pub(crate) mod train;
 pub(crate) mod translate;

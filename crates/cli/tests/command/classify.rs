@@ -124,8 +124,8 @@ fn a_verb_for_another_task() {
     let beam = ["evaluate", "--model", "model", "--data", "project/valid.tsv", "--beam", "3"];
     couplet(folder.path(), &beam).failed(
         2,
-        "--beam with a classifier",
-        "a classifier does not search; leave it out",
+        "ways to search with a classifier",
+        "a classifier does not search; leave them out",
     );
     fs::write(folder.path().join("model/labels.txt"), "positive\n").unwrap();
     couplet(folder.path(), &["classify", "--model", "model"]).failed(

@@ -3,7 +3,7 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "demo",
     "new",
     "train",
@@ -17,6 +17,7 @@ const VERBS: [&str; 14] = [
     "plot",
     "inspect",
     "bench",
+    "score",
     "selftest",
 ];
 

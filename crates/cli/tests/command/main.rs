@@ -12,5 +12,6 @@ mod path;
 mod pictures;
 mod readme;
 mod resume;
+mod search;
 mod support;
 mod watching;
