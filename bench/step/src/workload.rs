@@ -97,7 +97,7 @@ pub(crate) fn transformer() -> ModelConfig {
 /// What is trained, and on what.
 enum Learner {
     Recurrent(Model, Batch),
-    Transformer(Seq2Seq, couplet_nn::Batch),
+    Transformer(Box<Seq2Seq>, couplet_nn::Batch),
 }
 
 impl Learner {
@@ -111,7 +111,7 @@ impl Learner {
             pairs.iter().map(|(source, target)| (&source[..], &target[1..LENGTH])).collect();
         let numbers: Vec<u32> = (0..pairs.len() as u32).collect();
         let batch = couplet_nn::Batch::new(&pairs, &numbers, START, END);
-        Learner::Transformer(model.expect("the config of a workload is sound"), batch)
+        Learner::Transformer(Box::new(model.expect("the config of a workload is sound")), batch)
     }
 
     fn loss(&self, params: &Params, tape: &Tape) -> Var {

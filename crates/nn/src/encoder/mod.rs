@@ -131,6 +131,7 @@ mod tests {
     use super::*;
     use crate::testing::{assert_near, set};
     use couplet_tensor::Device;
+    use std::f32::consts::FRAC_1_SQRT_2;
 
     /// An encoder and its parameters.
     fn encoder(config: &str, vocabulary: usize) -> (Params, Encoder) {
@@ -281,8 +282,8 @@ mod tests {
         ];
         let config = "kind = 'conv'\nhidden = 1\nembedding = 1\nlayers = 1\npositions = 'none'";
         let [states, last] = read(config, &given);
-        assert_near(&states, &[0.70711, -0.70711]);
-        assert_near(&last, &[-0.70711]);
+        assert_near(&states, &[FRAC_1_SQRT_2, -FRAC_1_SQRT_2]);
+        assert_near(&last, &[-FRAC_1_SQRT_2]);
         let (mut params, encoder) = encoder(config, 2);
         set(&mut params, &given);
         set(&mut params, &[("encoder.embedding.weight", &[1.0, -1.0])]);

@@ -2,9 +2,7 @@
 
 use couplet_data::{Tokenizer, TokenizerConfig};
 use couplet_nn::{ModelConfig, Seq2Seq};
-use couplet_search::{
-    CoupletConfig, Loaded, Method, Request, SearchConfig, Shown, Translator, broken_rules,
-};
+use couplet_search::{CoupletConfig, Loaded, Method, Request, SearchConfig, Shown, Translator, broken_rules};
 use couplet_tensor::{Device, Params};
 
 const ENGLISH: [&str; 4] = ["Tom chases Jerry", "the cat sees the dog in the garden", "", "Jerry"];

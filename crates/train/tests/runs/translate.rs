@@ -108,7 +108,8 @@ fn weights_after(overrides: &[&str]) -> (Vec<f32>, Vec<Event>) {
     let mut events = Vec::new();
     let mut observer = |event: &Event| events.push(event.clone());
     let overrides = [&["train.steps=6", "train.validate_every=3"], overrides].concat();
-    let trained = run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).unwrap();
+    let trained =
+        run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).expect("it ends well");
     (trained.params.flat().to_vec(), events)
 }
 
