@@ -149,6 +149,41 @@ fn what_a_model_can_show() {
     );
 }
 
+/// Readers and writers without recurrence, whose layers all look at the source.
+#[test]
+fn layers_are_shown_one_by_one() {
+    let folder = new_project();
+    let config = fs::read_to_string(folder.path().join("project/config.toml")).unwrap();
+    // They look at the source by themselves: what tells a recurrent writer of it is left out.
+    let (before, rest) = config.split_once("[model.context]").unwrap();
+    let (_, behind) = rest.split_once("[model.decoder]").unwrap();
+    fs::write(folder.path().join("project/alone.toml"), format!("{before}[model.decoder]{behind}")).unwrap();
+    let of_attention = |pair: &&[&str]| pair[1].starts_with("model.attention");
+    let tiny: Vec<&str> = TINY.chunks(2).filter(|pair| !of_attention(pair)).flatten().copied().collect();
+    for kind in ["transformer", "conv"] {
+        let [reader, writer] = ["encoder", "decoder"].map(|part| format!("model.{part}.kind={kind}"));
+        let own = ["--set", &reader, "--set", &writer, "--set", "model.decoder.layers=2"];
+        let arguments = [&["train", "project/alone.toml", "--out", kind], &tiny[..], &own].concat();
+        couplet(folder.path(), &arguments).ok();
+        let translated =
+            couplet_reading(folder.path(), &["translate", "--model", kind], b"Tom sees Jerry\nTom\n");
+        assert_eq!(translated.ok().lines().count(), 2, "{kind}");
+        let attend = |layer: &str| {
+            let text = ["Tom sees Jerry", "--target", "狗"];
+            let arguments = [&["attend", "--model", kind, "--layer", layer], &text[..]].concat();
+            couplet(folder.path(), &arguments)
+        };
+        assert!(attend("2").ok().starts_with("狗\n"), "{kind}");
+        attend("3").failed(
+            2,
+            "--layer 3: the model's attention has 2",
+            "a layer from 1 to 2, or leave it out for the mean of all",
+        );
+        let table = couplet(folder.path(), &["inspect", kind]).ok();
+        assert!(table.contains("decoder.layers.1 in all"), "{table}");
+    }
+}
+
 /// Ctrl-C during a long training: it saves, says so, and ends well.
 #[cfg(unix)]
 #[test]
