@@ -103,6 +103,64 @@ pub(crate) fn multiply_into(
     b: Right,
     update: Update,
 ) {
+    multiply_around(device, out, stride, a, b, Around { update, ..Around::default() });
+}
+
+/// What is made of whole sums: the row, the column of the first of them, and the numbers from there on.
+pub(crate) type Finish<'a> = dyn Fn(usize, usize, &mut [f32]) + Sync + 'a;
+
+/// What a product begins with, and what is made of it: both while the numbers are in a cache.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) update: Update,
+    /// A row that every row of the product is added to, in the place of what is there.
+    pub(crate) first: Option<&'a [f32]>,
+    /// What is made of its rows, part by part, when they are whole.
+    pub(crate) last: Option<&'a Finish<'a>>,
+}
+
+impl Default for Around<'_> {
+    fn default() -> Self {
+        Around { update: Update::Set, first: None, last: None }
+    }
+}
+
+impl Around<'_> {
+    /// Whether products are added to what is there once [`Around::begin`] was called.
+    fn adds(&self) -> bool {
+        self.first.is_some() || self.update == Update::Add
+    }
+
+    /// # Safety
+    /// Nobody else may use these columns of the target's rows.
+    unsafe fn begin(&self, target: Grid, rows: Range<usize>, columns: Range<usize>) {
+        let Some(first) = self.first else { return };
+        for row in rows {
+            // SAFETY: handed on.
+            unsafe { target.row_mut(row, columns.clone()) }.copy_from_slice(&first[columns.clone()]);
+        }
+    }
+
+    /// # Safety
+    /// As for [`Around::begin`].
+    unsafe fn end(&self, target: Grid, rows: Range<usize>, columns: Range<usize>) {
+        let Some(last) = self.last else { return };
+        for row in rows {
+            // SAFETY: handed on.
+            last(row, columns.start, unsafe { target.row_mut(row, columns.clone()) });
+        }
+    }
+}
+
+/// As [`multiply_into`], and more.
+pub(crate) fn multiply_around(
+    device: &Device,
+    out: &mut [f32],
+    stride: usize,
+    a: Mat,
+    b: Right,
+    around: Around,
+) {
     let (m, k) = (a.rows(), a.columns());
     let (depth, n) = b.shape();
     assert_eq!(k, depth, "a product of {m} × {k} and {depth} × {n}");
@@ -111,17 +169,20 @@ pub(crate) fn multiply_into(
         return;
     }
     assert!(out.len() >= (m - 1) * stride + n, "{} numbers for a product of {m} × {n}", out.len());
+    assert!(around.first.is_none_or(|first| first.len() == n), "a first row of {n} numbers");
     let cpu = device.expect_cpu();
-    if k == 0 {
-        if update == Update::Set {
-            out.chunks_mut(stride).take(m).for_each(|row| row[..n].fill(0.0));
-        }
-        return;
+    if k == 0 && !around.adds() {
+        out.chunks_mut(stride).take(m).for_each(|row| row[..n].fill(0.0));
     }
     let target = Grid::new(SharedSlice::new(out), 0, stride);
     match b {
-        Right::Packed(packed) if m <= FEW_ROWS => few_rows(cpu, target, a, packed, update),
-        _ => blocks(device, cpu, target, a, b, update),
+        // SAFETY: nobody else uses `out`.
+        _ if k == 0 => unsafe {
+            around.begin(target, 0..m, 0..n);
+            around.end(target, 0..m, 0..n);
+        },
+        Right::Packed(packed) if m <= FEW_ROWS => few_rows(cpu, target, a, packed, around),
+        _ => blocks(device, cpu, target, a, b, around),
     }
 }
 
@@ -142,18 +203,24 @@ pub(crate) fn multiply_small(isa: Isa, out: &mut [f32], a: Mat, b: Mat, room: &m
 }
 
 /// `b` is packed and `a` has so few rows that reading it in place is best: the workers share the columns.
-fn few_rows(cpu: &Cpu, target: Grid, a: Mat, b: &Packed, update: Update) {
+fn few_rows(cpu: &Cpu, target: Grid, a: Mat, b: &Packed, around: Around) {
+    let update = if around.adds() { Update::Add } else { Update::Set };
     let workers = cpu.pool.workers_for(a.rows() * a.columns() * b.columns() / PANEL);
     cpu.pool.run(workers, |worker| {
         for panels in worker.deal_blocks(b.panels(), 1) {
+            let columns = panels.start * PANEL..(panels.end * PANEL).min(b.columns());
             // SAFETY: the workers write different columns, and nobody else uses `out`.
-            unsafe { multiply_panels(cpu.isa, target, a, b, panels, update) };
+            unsafe {
+                around.begin(target, 0..a.rows(), columns.clone());
+                multiply_panels(cpu.isa, target, a, b, panels, update);
+                around.end(target, 0..a.rows(), columns);
+            }
         }
     });
 }
 
 /// The general case: blocks of `a` and `b` are packed to fit the caches, and tiles of `out` are dealt out to the workers.
-fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Update) {
+fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, around: Around) {
     let (m, k, n) = (a.rows(), a.columns(), b.shape().1);
     let workers = cpu.pool.workers_for(m * n * k / PANEL);
     let panels = n.div_ceil(PANEL);
@@ -186,14 +253,20 @@ fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Up
             let panel = |panel: usize, inner: &Range<usize>| match (b, right) {
                 (Right::Packed(b), _) => b.panel(panel, inner.clone()),
                 (Right::Plain(_), Some(right)) => {
-                    let first = panel * ks.len() - ks.start;
+                    let first = panel * ks.len() + (inner.start - ks.start);
                     // SAFETY: nobody writes the packed panels between the two barriers.
-                    unsafe { right.get((first + inner.start) * PANEL..(first + inner.end) * PANEL) }
+                    unsafe { right.get(first * PANEL..(first + inner.len()) * PANEL) }
                 }
                 (Right::Plain(_), None) => unreachable!("a plain operand has a place to be packed to"),
             };
             for tile in worker.deal(tiles.count()) {
                 let (rows, columns) = tiles.at(tile);
+                let (own_rows, own_columns) =
+                    (rows.clone(), columns.start * PANEL..(columns.end * PANEL).min(n));
+                if start == 0 {
+                    // SAFETY: tiles do not overlap, and each is computed by one worker.
+                    unsafe { around.begin(target, own_rows.clone(), own_columns.clone()) };
+                }
                 for inner in parts(ks.clone(), DEPTH) {
                     for rows in parts(rows.clone(), HEIGHT) {
                         // SAFETY: each worker has a left block of its own.
@@ -201,7 +274,7 @@ fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Up
                         pack_strips(cpu.isa, a, rows.clone(), inner.clone(), left);
                         for at in columns.clone() {
                             let width = PANEL.min(n - at * PANEL);
-                            let add = update == Update::Add || inner.start > 0;
+                            let add = around.adds() || inner.start > 0;
                             let block = Block { rows: rows.len(), width, depth: inner.len(), add };
                             // SAFETY: tiles do not overlap, and each is computed by one worker.
                             unsafe {
@@ -210,6 +283,10 @@ fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, update: Up
                             };
                         }
                     }
+                }
+                if ks.end == k {
+                    // SAFETY: as above.
+                    unsafe { around.end(target, own_rows, own_columns) };
                 }
             }
             if ks.end < k {
@@ -282,6 +359,35 @@ mod tests {
                         let inside = place.checked_sub(before).filter(|place| place % stride < n);
                         let wanted = inside.map_or(GUARD, |at| wanted[at / stride * n + at % stride] as f32);
                         assert_eq!(found, wanted, "{m} × {k} × {n} at {place}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of ones, a product over `k` is `k`. Begun with the column's number, then doubled and the row's number added, it is
+    /// `2·(k + column) + row`, however it is cut and in as many rounds as a deep and wide one takes.
+    #[test]
+    fn a_product_begins_with_a_row_and_ends_once() {
+        for threads in [1, 2] {
+            let device = Device::cpu_with_grain(threads, Isa::detect(), 1);
+            for (m, k, n) in [(1, 0, 3), (1, 9, 65), (7, 33, 17), (130, 2, 48), (2, 3, 700), (100, 600, 8200)]
+            {
+                let (a, b) = (vec![1.0; m * k], vec![1.0; k * n]);
+                let (a, b) = (Mat::new(&a, m, k), Mat::new(&b, k, n));
+                let first: Vec<f32> = (0..n).map(|column| column as f32).collect();
+                let last = |row: usize, column: usize, numbers: &mut [f32]| {
+                    assert!(numbers.len() + column <= n);
+                    numbers.iter_mut().for_each(|x| *x = 2.0 * *x + row as f32);
+                };
+                let around = Around { update: Update::Set, first: Some(&first), last: Some(&last) };
+                let packed = Packed::new(&device, b);
+                for right in [Right::Plain(b), Right::Packed(&packed)] {
+                    let mut out = vec![f32::NAN; m * n];
+                    multiply_around(&device, &mut out, n, a, right, around);
+                    for (place, &found) in out.iter().enumerate() {
+                        let wanted = 2 * (k + place % n) + place / n;
+                        assert_eq!(found, wanted as f32, "{m} × {k} × {n} at {place}");
                     }
                 }
             }

@@ -61,15 +61,15 @@ pub fn convolution<U: HiddenUnit>(
     assert_eq!(bias.shape(), (1, weight.rows()), "b is {:?}, W is {:?}", bias.shape(), weight.shape());
     assert!(!U::GATED || weight.rows().is_multiple_of(2), "W is {:?}, units and gates", weight.shape());
     let dropped = Dropped::any(dropped, x.rows());
-    let (of_weight, of_bias) = (weight.value(), Some(bias.value()));
+    let [of_weight, of_bias] = [weight, bias].map(Var::value);
     let (y, before) = on_device!(x.device(),
     cpu => {
         let seen = cpu::unfold(cpu, x.value(), rows, window);
-        dense::cpu::forward::<U>(cpu, linear::cpu::forward(cpu, &seen, of_weight, of_bias), dropped.as_ref())
+        dense::cpu::forward::<U>(cpu, [&seen, of_weight, of_bias], dropped.as_ref())
     },
     cuda => {
         let seen = cuda::unfold(cuda, x.value(), rows, window);
-        dense::cuda::forward::<U>(cuda, linear::cuda::forward(cuda, &seen, of_weight, of_bias), dropped.as_ref())
+        dense::cuda::forward::<U>(cuda, linear::cuda::forward(cuda, &seen, of_weight, Some(of_bias)), dropped.as_ref())
     });
     let kept = before.unwrap_or_else(|| y.clone());
     let ([x_kept, weight_kept, bias_kept], rows) = ([x, weight, bias].map(Var::clone), Arc::clone(rows));

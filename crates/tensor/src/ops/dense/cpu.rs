@@ -2,28 +2,28 @@ use super::HiddenUnit;
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::dropout::Dropped;
+use crate::ops::linear;
 use crate::tensor::Tensor;
 use std::marker::PhantomData;
 
 /// What one number costs, in simple operations.
 const COST: usize = 8;
 
-/// The units of sums, and the sums where they are needed again.
+/// The units of rows, and their sums where these are needed again.
 pub(crate) fn forward<U: HiddenUnit>(
     cpu: &Cpu,
-    mut sums: Tensor,
+    [x, weight, bias]: [&Tensor; 3],
     dropped: Option<&Dropped>,
 ) -> (Tensor, Option<Tensor>) {
-    let (rows, width) = sums.shape();
     if !U::FROM_SUM {
-        cpu.pool.split_rows(rows, rows * width * COST, [sums.data_mut()], |share, [y]| {
-            for (row, y) in share.zip(y.chunks_exact_mut(width.max(1))) {
-                cpu.isa.run(InPlace::<U>(y, PhantomData));
-                dropped.iter().for_each(|dropped| dropped.apply_row(row, y));
-            }
-        });
-        return (sums, None);
+        let units = |row: usize, first: usize, y: &mut [f32]| {
+            cpu.isa.run(InPlace::<U>(y, PhantomData));
+            dropped.iter().for_each(|dropped| dropped.apply_part(row, first, y));
+        };
+        return (linear::cpu::forward(x, weight, Some(bias), Some(&units)), None);
     }
+    let sums = linear::cpu::forward(x, weight, Some(bias), None);
+    let (rows, width) = sums.shape();
     let units = if U::GATED { width / 2 } else { width };
     let mut y = Tensor::scratch(sums.device(), rows, units);
     cpu.pool.split_rows(rows, rows * width * COST, [y.data_mut()], |share, [y]| {

@@ -34,10 +34,10 @@ pub fn dense<U: HiddenUnit>(x: &Var, weight: &Var, bias: &Var, dropped: Option<&
     assert_eq!(bias.shape(), (1, weight.rows()), "b is {:?}, W is {:?}", bias.shape(), weight.shape());
     assert!(!U::GATED || weight.rows().is_multiple_of(2), "W is {:?}, units and gates", weight.shape());
     let dropped = Dropped::any(dropped, x.rows());
-    let (of_x, of_weight, of_bias) = (x.value(), weight.value(), Some(bias.value()));
+    let [of_x, of_weight, of_bias] = [x, weight, bias].map(Var::value);
     let (y, before) = on_device!(x.device(),
-        cpu => cpu::forward::<U>(cpu, linear::cpu::forward(cpu, of_x, of_weight, of_bias), dropped.as_ref()),
-        cuda => cuda::forward::<U>(cuda, linear::cuda::forward(cuda, of_x, of_weight, of_bias), dropped.as_ref()));
+        cpu => cpu::forward::<U>(cpu, [of_x, of_weight, of_bias], dropped.as_ref()),
+        cuda => cuda::forward::<U>(cuda, linear::cuda::forward(cuda, of_x, of_weight, Some(of_bias)), dropped.as_ref()));
     let (inputs, kept) = ([x.clone(), weight.clone(), bias.clone()], before.unwrap_or_else(|| y.clone()));
     let [y] = record(&[x, weight, bias], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };

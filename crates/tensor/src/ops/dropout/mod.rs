@@ -76,10 +76,16 @@ impl Dropped {
 
     /// Drops numbers of a row.
     pub(crate) fn apply_row(&self, row: usize, numbers: &mut [f32]) {
+        self.apply_part(row, 0, numbers);
+    }
+
+    /// Drops numbers of a row from a column on, which is a multiple of four.
+    pub(crate) fn apply_part(&self, row: usize, first: usize, numbers: &mut [f32]) {
+        debug_assert!(first.is_multiple_of(4), "one random number is for four columns");
         let (place, step) = self.rows.locate(row);
         let (stream, example) = (self.how.stream(), self.rows.examples()[place]);
-        for (four, numbers) in numbers.chunks_mut(4).enumerate() {
-            let factors = self.how.factors(&stream, example, step as u32, four as u32);
+        for (four, numbers) in (first as u32 / 4..).zip(numbers.chunks_mut(4)) {
+            let factors = self.how.factors(&stream, example, step as u32, four);
             numbers.iter_mut().zip(factors).for_each(|(x, factor)| *x *= factor);
         }
     }

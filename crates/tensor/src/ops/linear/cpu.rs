@@ -1,6 +1,6 @@
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
-use crate::product::{Right, Update, multiply_into};
+use crate::product::{Around, Finish, Right, Update, multiply_around, multiply_into};
 use crate::tape::{Gradients, Var};
 use crate::tensor::{Block, Tensor};
 use std::ops::Range;
@@ -10,17 +10,17 @@ use std::ops::Range;
 /// before it changes.
 const KEPT_PACK_ROWS: usize = 512;
 
-pub(crate) fn forward(cpu: &Cpu, x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
+/// `x·Wᵀ + b`, and what `last` makes of it.
+pub(crate) fn forward(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    last: Option<&Finish<'_>>,
+) -> Tensor {
     let mut y = Tensor::scratch(x.device(), x.rows(), weight.rows());
     let columns = y.columns();
-    let update = match bias {
-        Some(bias) => {
-            fill_rows(cpu, y.data_mut(), columns, bias.data());
-            Update::Add
-        }
-        None => Update::Set,
-    };
-    multiply_weight(y.data_mut(), columns, x, weight, 0..weight.columns(), update);
+    let around = Around { update: Update::Set, first: bias.map(Tensor::data), last };
+    multiply_weight(y.data_mut(), columns, x, weight, 0..weight.columns(), around);
     y
 }
 
@@ -32,14 +32,14 @@ pub(crate) fn multiply_weight(
     x: &Tensor,
     weight: &Tensor,
     columns: Range<usize>,
-    update: Update,
+    around: Around,
 ) {
     if weight.keeps_packs() && x.rows() <= KEPT_PACK_ROWS {
         let packed = weight.packed(Block { rows: 0..weight.rows(), columns, transposed: true });
-        multiply_into(x.device(), out, stride, x.mat(), Right::Packed(&packed), update);
+        multiply_around(x.device(), out, stride, x.mat(), Right::Packed(&packed), around);
     } else {
         let right = weight.mat().column_block(columns).transposed();
-        multiply_into(x.device(), out, stride, x.mat(), Right::Plain(right), update);
+        multiply_around(x.device(), out, stride, x.mat(), Right::Plain(right), around);
     }
 }
 

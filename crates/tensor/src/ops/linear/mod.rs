@@ -29,7 +29,7 @@ pub fn linear(x: &Var, weight: &Var, bias: Option<&Var>) -> Var {
     }
     let bias_value = bias.map(Var::value);
     let y = on_device!(x.device(),
-        cpu => cpu::forward(cpu, x.value(), weight.value(), bias_value),
+        _cpu => cpu::forward(x.value(), weight.value(), bias_value, None),
         cuda => cuda::forward(cuda, x.value(), weight.value(), bias_value));
     let inputs: Vec<&Var> = [x, weight].into_iter().chain(bias).collect();
     let (x, weight, bias) = (x.clone(), weight.clone(), bias.cloned());

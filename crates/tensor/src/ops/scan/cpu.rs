@@ -16,7 +16,7 @@ use crate::ops::time_loop::cpu::{
 };
 use crate::ops::{AnyCell, LayerWeights, Memory};
 use crate::pool::Worker;
-use crate::product::{Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
+use crate::product::{Around, Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
 use crate::rows::{Direction, Rows, Step};
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
@@ -125,7 +125,7 @@ pub(super) fn forward(
         x,
         scan.layers[0].input.value(),
         0..x.columns(),
-        Update::Add,
+        Around { update: Update::Add, ..Around::default() },
     );
 
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
