@@ -210,6 +210,7 @@ fn the_best_can_be_chosen_by_the_metric() {
         "train.validate_outputs=20",
         "train.validate_every=10",
         "train.steps=80",
+        "train.patience=0",
         "search.beam=1",
     ];
     let mut highest = f64::NEG_INFINITY;
