@@ -19,7 +19,6 @@ pub mod reference;
 use crate::device::on_device;
 use crate::ops::dense::{self, HiddenUnit};
 use crate::ops::dropout::Dropped;
-use crate::ops::linear;
 use crate::profile;
 use crate::rows::Rows;
 use crate::tape::{Var, record};
@@ -69,7 +68,7 @@ pub fn convolution<U: HiddenUnit>(
     },
     cuda => {
         let seen = cuda::unfold(cuda, x.value(), rows, window);
-        dense::cuda::forward::<U>(cuda, linear::cuda::forward(cuda, &seen, of_weight, Some(of_bias)), dropped.as_ref())
+        dense::cuda::forward::<U>(cuda, crate::ops::linear::cuda::forward(cuda, &seen, of_weight, Some(of_bias)), dropped.as_ref())
     });
     let kept = before.unwrap_or_else(|| y.clone());
     let ([x_kept, weight_kept, bias_kept], rows) = ([x, weight, bias].map(Var::clone), Arc::clone(rows));
