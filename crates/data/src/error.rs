@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::Packing;
+
 /// A mistake in the input: one line that names the file, the line and the mistake. [`hint`](DataError::hint) says what
 /// to do about it.
 #[derive(Debug, Error)]
@@ -58,13 +60,49 @@ pub enum DataError {
     #[error("{path}:{line}: byte {byte} of the line is not UTF-8")]
     InvalidUtf8 { path: PathBuf, line: usize, byte: usize, utf16: bool },
 
-    /// A compressed file stops in the middle.
-    #[error("{path}:{line}: the gzip file ends too early")]
-    TruncatedGzip { path: PathBuf, line: usize },
+    /// A column of a row is not UTF-8.
+    #[error("{path}:{line}: column {column} is not UTF-8")]
+    InvalidColumn { path: PathBuf, line: usize, column: usize },
 
-    /// A compressed file has wrong bytes in it.
-    #[error("{path}:{line}: the gzip file is damaged: {reason}")]
-    DamagedGzip { path: PathBuf, line: usize, reason: String },
+    /// A config does not say which columns or values of a file are meant.
+    #[error("{path}: which columns are {} and {}?", names[0], names[1])]
+    ColumnsNotChosen { path: PathBuf, names: [&'static str; 2] },
+
+    /// A table has no column of that name.
+    #[error("{path}: no column {column:?}")]
+    NoColumn { path: PathBuf, column: String, known: String },
+
+    /// A row of a table is shorter or longer than it should be.
+    #[error("{path}:{line}: {columns} columns where there should be {needed}")]
+    FewColumns { path: PathBuf, line: usize, columns: usize, needed: usize },
+
+    /// A quotation mark was not closed, most likely.
+    #[error("{path}:{line}: a column of {bytes} bytes")]
+    LongField { path: PathBuf, line: usize, bytes: usize },
+
+    /// A line is not JSON.
+    #[error("{path}:{line}: not JSON: {reason}")]
+    NotJson { path: PathBuf, line: usize, reason: String },
+
+    /// An object does not have the key that was asked for.
+    #[error("{path}:{line}: no key {key:?}")]
+    NoKey { path: PathBuf, line: usize, key: String, known: String },
+
+    /// A value is neither a text nor a number.
+    #[error("{path}:{line}: the value of {key:?} is not a text")]
+    NotText { path: PathBuf, line: usize, key: String },
+
+    /// A value has nothing in it, or nothing but spaces.
+    #[error("{path}:{line}: the value of {key:?} is empty")]
+    EmptyValue { path: PathBuf, line: usize, key: String },
+
+    /// A packed file stops in the middle.
+    #[error("{path}:{line}: the {packing} file ends too early")]
+    Truncated { path: PathBuf, line: usize, packing: Packing },
+
+    /// A packed file has wrong bytes in it.
+    #[error("{path}:{line}: the {packing} file is damaged: {reason}")]
+    Damaged { path: PathBuf, line: usize, packing: Packing, reason: String },
 
     /// A tokenizer's file cannot be understood.
     #[error("{path}: not a tokenizer: {reason}")]
@@ -84,6 +122,29 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// Whether it concerns a line, or what belongs to it, and what comes after that can be read.
+    pub fn is_of_one_line(&self) -> bool {
+        matches!(
+            self,
+            DataError::EmptyLine { .. }
+                | DataError::EmptyColumn { .. }
+                | DataError::EmptyValue { .. }
+                | DataError::Columns { .. }
+                | DataError::FewColumns { .. }
+                | DataError::LongField { .. }
+                | DataError::InvalidUtf8 { .. }
+                | DataError::InvalidColumn { .. }
+                | DataError::NotJson { .. }
+                | DataError::NoKey { .. }
+                | DataError::NotText { .. }
+        )
+    }
+
+    /// Whether a packed file cannot be read any further.
+    pub fn is_of_the_packing(&self) -> bool {
+        matches!(self, DataError::Truncated { .. } | DataError::Damaged { .. })
+    }
+
     /// What to do about it, where there is more to say than the message does.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -120,11 +181,30 @@ impl DataError {
             DataError::InvalidUtf8 { utf16: true, .. } => {
                 "the file looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
             }
-            DataError::InvalidUtf8 { .. } => {
+            DataError::InvalidUtf8 { .. } | DataError::InvalidColumn { .. } => {
                 "convert the file if it has another encoding, for example: iconv -f LATIN1 -t UTF-8 OLD > NEW"
             }
-            DataError::TruncatedGzip { .. } | DataError::DamagedGzip { .. } => {
-                "`gzip -t` checks the file; download or compress it again"
+            DataError::ColumnsNotChosen { names: [first, second], .. } => {
+                return Some(format!("name both and no others: {first} = \"…\", {second} = \"…\""));
+            }
+            DataError::NoColumn { known, .. } => {
+                return Some(format!(
+                    "the first line has: {known}; a number, from 1, is a column of a file without names"
+                ));
+            }
+            DataError::FewColumns { .. } | DataError::LongField { .. } => {
+                "look for a quotation mark that is not closed, or a separator that is missing"
+            }
+            DataError::NotJson { .. } => "each line has a JSON object of its own",
+            DataError::NoKey { known, .. } => {
+                return Some(format!(
+                    "the line has: {known}; a dot leads into an object: \"translation.en\""
+                ));
+            }
+            DataError::NotText { .. } => "a text, a number, true or false",
+            DataError::EmptyValue { .. } => "remove the line, or fill in the value",
+            DataError::Truncated { packing, .. } | DataError::Damaged { packing, .. } => {
+                return Some(format!("`{packing} -t` checks the file; download or compress it again"));
             }
             DataError::DamagedTokenizer { .. } => {
                 "copy the file again from the model it belongs to, or train the model again"

@@ -2,29 +2,74 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::pairs::{Empty, read_columns, read_parallel};
+use crate::corpora::Files;
+use crate::records::{Place, Reading, Records, Roles, Skipped};
 use crate::{DataError, Lines};
 
 /// The most labels that a hint lists.
 const LISTED: usize = 10;
 
-/// Texts and what each of them is: label n belongs to text n.
+/// A text and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelledText {
+    /// What it is.
+    pub label: String,
+    /// The text.
+    pub text: String,
+    /// Where the label stands.
+    pub place: Place,
+}
+
+/// Labelled texts, one after the other, read as they are asked for; as [`Pairs`](crate::Pairs) are.
+#[derive(Debug)]
+pub struct Labelled {
+    records: Records,
+}
+
+impl Labelled {
+    /// Opens the files. A file of two columns has the label first, two parallel files are texts and labels.
+    pub fn open(files: &Files, reading: Reading) -> Result<Labelled, DataError> {
+        Ok(Labelled { records: Records::open(files, Roles::Labelled, reading)? })
+    }
+
+    /// Which of [`Files::corpora`] the last text came from.
+    pub fn corpus(&self) -> usize {
+        self.records.corpus()
+    }
+
+    /// What has been left out so far.
+    pub fn skipped(&self) -> &Skipped {
+        self.records.skipped()
+    }
+}
+
+impl Iterator for Labelled {
+    type Item = Result<LabelledText, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.records.next()?;
+        Some(record.map(|record| {
+            let [text, label] = record.texts;
+            LabelledText { label: label.trim().to_owned(), text, place: record.place }
+        }))
+    }
+}
+
+/// Texts and what each of them is: label n belongs to text n.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelledTexts {
-    /// The file that the labels come from, line by line: errors name it.
-    pub path: PathBuf,
     /// What each text is.
     pub labels: Vec<String>,
     /// The texts.
     pub texts: Vec<String>,
+    /// Where each label stands: errors name it.
+    pub places: Vec<Place>,
 }
 
 impl LabelledTexts {
     /// Reads one file that has a label, a tab and a text on each line.
     pub fn read_tsv(path: impl AsRef<Path>) -> Result<LabelledTexts, DataError> {
-        let lines = read_columns(path.as_ref(), ["label", "text"], Empty::Refuse)?;
-        let pairs = lines.into_iter().map(|[label, text]| (label, text));
-        Ok(LabelledTexts::new(path.as_ref(), pairs))
+        Labelled::open(&Files::tsv(path.as_ref()), Reading::default())?.collect()
     }
 
     /// Reads a file of texts and one of labels: line n of one belongs to line n of the other.
@@ -32,14 +77,24 @@ impl LabelledTexts {
         texts: impl AsRef<Path>,
         labels: impl AsRef<Path>,
     ) -> Result<LabelledTexts, DataError> {
-        let pairs = read_parallel(texts, labels.as_ref(), Empty::Refuse)?;
-        let pairs = pairs.into_iter().map(|pair| (pair.target, pair.source));
-        Ok(LabelledTexts::new(labels.as_ref(), pairs))
+        Labelled::open(&Files::parallel(texts.as_ref(), labels.as_ref()), Reading::default())?.collect()
     }
 
-    fn new(path: &Path, pairs: impl Iterator<Item = (String, String)>) -> LabelledTexts {
-        let (labels, texts) = pairs.map(|(label, text)| (label.trim().to_owned(), text)).unzip();
-        LabelledTexts { path: path.to_owned(), labels, texts }
+    /// The file that the first label stands in.
+    fn path(&self) -> PathBuf {
+        self.places.first().map_or_else(PathBuf::new, |place| place.path.to_path_buf())
+    }
+}
+
+impl FromIterator<LabelledText> for LabelledTexts {
+    fn from_iter<I: IntoIterator<Item = LabelledText>>(all: I) -> LabelledTexts {
+        let mut texts = LabelledTexts::default();
+        for LabelledText { label, text, place } in all {
+            texts.labels.push(label);
+            texts.texts.push(text);
+            texts.places.push(place);
+        }
+        texts
     }
 }
 
@@ -69,8 +124,8 @@ impl Labels {
         names.sort_unstable();
         names.dedup();
         match &names[..] {
-            [] => Err(DataError::Empty { path: texts.path.clone() }),
-            [label] => Err(DataError::OneLabel { path: texts.path.clone(), label: label.clone() }),
+            [] => Err(DataError::Empty { path: texts.path() }),
+            [label] => Err(DataError::OneLabel { path: texts.path(), label: label.clone() }),
             _ => Ok(Labels { names }),
         }
     }
@@ -97,16 +152,16 @@ impl Labels {
 
     /// The number of each text's label.
     pub fn numbers(&self, texts: &LabelledTexts) -> Result<Vec<u32>, DataError> {
-        let number = |(line, label): (usize, &String)| {
-            let place = self.names.iter().position(|name| name == label);
-            place.map(|place| place as u32).ok_or_else(|| DataError::UnknownLabel {
-                path: texts.path.clone(),
-                line,
+        let number = |(place, label): (&Place, &String)| {
+            let number = self.names.iter().position(|name| name == label);
+            number.map(|number| number as u32).ok_or_else(|| DataError::UnknownLabel {
+                path: place.path.to_path_buf(),
+                line: place.line,
                 label: label.clone(),
                 known: self.listed(),
             })
         };
-        (1..).zip(&texts.labels).map(number).collect()
+        texts.places.iter().zip(&texts.labels).map(number).collect()
     }
 
     /// The labels for a reader; where there are many, the first of them.
@@ -124,8 +179,12 @@ mod tests {
     use super::*;
 
     fn texts(labels: &[&str]) -> LabelledTexts {
-        let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
-        LabelledTexts { path: "a.tsv".into(), texts: vec!["text".to_owned(); labels.len()], labels }
+        let text = |(line, label): (usize, &&str)| LabelledText {
+            label: (*label).to_owned(),
+            text: "text".to_owned(),
+            place: Place { path: Path::new("a.tsv").into(), line },
+        };
+        (1..).zip(labels).map(text).collect()
     }
 
     #[test]
@@ -143,7 +202,8 @@ mod tests {
         );
         let labels = file("labels", "1\n0\n");
         let two = LabelledTexts::read_parallel(file("texts", "good film\nbad film\n"), &labels).unwrap();
-        assert_eq!(two, LabelledTexts { path: labels, ..table });
+        assert_eq!((two.labels, two.texts), (table.labels, table.texts));
+        assert_eq!(two.places[1], Place { path: labels.into(), line: 2 });
     }
 
     #[test]

@@ -4,10 +4,9 @@
 //!
 //! One sentence and its translation, *Tom chases Jerry.* and *汤姆 追逐 杰瑞*, on their way into one batch:
 //!
-//! 1. [`Lines`] reads the files line by line, plain or gzip, and says file, line and byte where something is wrong with
-//!    them.
-//! 2. [`read_parallel`] puts line n of one file and line n of the other into a [`Pair`]; [`read_tsv`] takes both from one
-//!    file.
+//! 1. [`Files`] is what a config says of where they are: two parallel files, a table, JSON, or several of these.
+//! 2. [`Pairs`] opens them, plain, gzip or zstd, reads a [`Pair`] at a time, and says file, line and byte where something is wrong
+//!    with them; [`Lines`] is for texts that have no other side. [`read_parallel`] and [`read_tsv`] read all pairs at once.
 //! 3. A [`Tokenizer`] learns a vocabulary from all the lines of one side: words, characters, or pieces. Then it turns the
 //!    sentence into ids: `Tom`, `chases`, `Jerry`, `.` become 6, 7, 4, 5. The ids 0 to 3 are special: [`PAD`], [`UNK`],
 //!    [`START`] and [`END`].
@@ -56,6 +55,7 @@
 //! what to do.
 
 mod batches;
+mod corpora;
 mod cut;
 pub mod demo;
 mod error;
@@ -64,13 +64,18 @@ mod labels;
 mod lines;
 mod pairs;
 pub mod random;
+mod records;
 mod tokenizer;
+mod unpack;
 
 pub use batches::{Batches, Position, Stop, in_order};
+pub use corpora::{Column, Columns, Corpus, Files, Format};
 pub use cut::{Cut, Keep};
 pub use error::DataError;
 pub use files::{WholeFile, write_whole};
-pub use labels::{LabelledTexts, Labels};
+pub use labels::{Labelled, LabelledText, LabelledTexts, Labels};
 pub use lines::Lines;
-pub use pairs::{Empty, Pair, read_parallel, read_tsv};
+pub use pairs::{Pair, Pairs, read_parallel, read_tsv};
+pub use records::{BadLines, Empty, Place, Reading, Skipped};
 pub use tokenizer::{END, PAD, SPECIAL, START, Tokenizer, TokenizerConfig, TokenizerKind, UNK};
+pub use unpack::{Packing, STANDARD_INPUT};

@@ -1,8 +1,10 @@
-//! Pairs of a source and a target, from two files that agree line by line or from one table.
+//! Pairs of a source and a target, one at a time.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::{DataError, Lines};
+use crate::DataError;
+use crate::corpora::Files;
+use crate::records::{Empty, Reading, Records, Roles, Skipped};
 
 /// An input and the output that answers it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -13,13 +15,62 @@ pub struct Pair {
     pub target: String,
 }
 
-/// What to do with a line that has nothing on it but spaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Empty {
-    /// It is a mistake, as in training data: nothing can be learnt from it, and most often a line has slipped.
-    Refuse,
-    /// It is a sequence of no tokens.
-    Keep,
+/// The pairs of one corpus or of several, one after the other, read as they are asked for.
+///
+/// ```
+/// use couplet_data::{Files, Pairs, Reading};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let [a, b] = ["a.tsv", "b.jsonl"].map(|name| folder.path().join(name));
+/// std::fs::write(&a, "one\teins\n")?;
+/// std::fs::write(&b, "{\"en\": \"two\", \"de\": \"zwei\"}\n")?;
+/// let files: Files = serde_json::from_value(serde_json::json!([
+///     { "tsv": a },
+///     { "jsonl": b, "source": "en", "target": "de", "weight": 2.0 },
+/// ]))?;
+///
+/// let mut pairs = Pairs::open(&files, Reading::default())?;
+/// assert_eq!(pairs.next().unwrap()?.target, "eins");
+/// assert_eq!(pairs.next().unwrap()?.target, "zwei");
+/// assert_eq!((pairs.corpus(), files.corpora()[1].weight), (1, 2.0));
+/// assert!(pairs.next().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// After an error that [concerns one line](DataError::is_of_one_line) the next pair can be read; after any other there are no
+/// further pairs. With [`BadLines::Skip`](crate::BadLines::Skip), the former are [counted](Pairs::skipped) and not returned.
+#[derive(Debug)]
+pub struct Pairs {
+    records: Records,
+}
+
+impl Pairs {
+    /// Opens the files. Of several corpora, each is opened when the one before it is at its end.
+    pub fn open(files: &Files, reading: Reading) -> Result<Pairs, DataError> {
+        Ok(Pairs { records: Records::open(files, Roles::Pair, reading)? })
+    }
+
+    /// Which of [`Files::corpora`] the last pair came from.
+    pub fn corpus(&self) -> usize {
+        self.records.corpus()
+    }
+
+    /// What has been left out so far.
+    pub fn skipped(&self) -> &Skipped {
+        self.records.skipped()
+    }
+}
+
+impl Iterator for Pairs {
+    type Item = Result<Pair, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.records.next()?;
+        Some(record.map(|record| {
+            let [source, target] = record.texts;
+            Pair { source, target }
+        }))
+    }
 }
 
 /// Reads two files of which line n of one belongs to line n of the other.
@@ -36,88 +87,16 @@ pub fn read_parallel(
     target: impl AsRef<Path>,
     empty: Empty,
 ) -> Result<Vec<Pair>, DataError> {
-    let mut sources = Lines::open(source.as_ref())?;
-    let mut targets = Lines::open(target.as_ref())?;
-    let mut pairs = Vec::new();
-    loop {
-        match (sources.next().transpose()?, targets.next().transpose()?) {
-            (Some(source), Some(target)) => {
-                check_line(&source, &sources, empty)?;
-                check_line(&target, &targets, empty)?;
-                pairs.push(Pair { source, target });
-            }
-            (None, None) if pairs.is_empty() => {
-                return Err(DataError::Empty { path: source.as_ref().into() });
-            }
-            (None, None) => return Ok(pairs),
-            _ => return Err(different_lengths(sources, targets)),
-        }
-    }
+    read(&Files::parallel(source.as_ref(), target.as_ref()), empty)
 }
 
 /// Reads one file that has a source, a tab and a target on each line.
 pub fn read_tsv(path: impl AsRef<Path>, empty: Empty) -> Result<Vec<Pair>, DataError> {
-    let lines = read_columns(path.as_ref(), ["source", "target"], empty)?;
-    Ok(lines.into_iter().map(|[source, target]| Pair { source, target }).collect())
+    read(&Files::tsv(path.as_ref()), empty)
 }
 
-/// Reads the two columns of a file, which errors call by these names.
-pub(crate) fn read_columns(
-    path: &Path,
-    names: [&'static str; 2],
-    empty: Empty,
-) -> Result<Vec<[String; 2]>, DataError> {
-    let mut lines = Vec::new();
-    for (index, text) in Lines::open(path)?.enumerate() {
-        let line = columns(path, index + 1, &text?, names)?;
-        for (column, text) in (1..).zip(&line) {
-            if empty == Empty::Refuse && is_empty(text) {
-                return Err(DataError::EmptyColumn { path: path.into(), line: index + 1, column });
-            }
-        }
-        lines.push(line);
-    }
-    if lines.is_empty() {
-        return Err(DataError::Empty { path: path.into() });
-    }
-    Ok(lines)
-}
-
-fn columns(path: &Path, line: usize, text: &str, names: [&'static str; 2]) -> Result<[String; 2], DataError> {
-    match text.split('\t').collect::<Vec<_>>()[..] {
-        [first, second] => Ok([first.to_owned(), second.to_owned()]),
-        // A line without anything on it is called what it is, rather than a line with one column.
-        [only] if is_empty(only) => Err(DataError::EmptyLine { path: path.into(), line }),
-        ref columns => Err(DataError::Columns { path: path.into(), line, columns: columns.len(), names }),
-    }
-}
-
-fn check_line(text: &str, lines: &Lines, empty: Empty) -> Result<(), DataError> {
-    if empty == Empty::Refuse && is_empty(text) {
-        return Err(DataError::EmptyLine { path: lines.path().into(), line: lines.line() });
-    }
-    Ok(())
-}
-
-fn is_empty(text: &str) -> bool {
-    text.chars().all(char::is_whitespace)
-}
-
-/// Reads both to their ends, to say how many lines each has; or what else is wrong with them, which explains it better.
-fn different_lengths(first: Lines, second: Lines) -> DataError {
-    match (count(first), count(second)) {
-        (Ok((first, 0)), Ok(_)) => DataError::Empty { path: first },
-        (Ok(_), Ok((second, 0))) => DataError::Empty { path: second },
-        (Ok((first, first_lines)), Ok((second, second_lines))) => {
-            DataError::DifferentLengths { first, first_lines, second, second_lines }
-        }
-        (Err(error), _) | (_, Err(error)) => error,
-    }
-}
-
-fn count(mut lines: Lines) -> Result<(PathBuf, usize), DataError> {
-    lines.by_ref().try_for_each(|line| line.map(drop))?;
-    Ok((lines.path().into(), lines.line()))
+fn read(files: &Files, empty: Empty) -> Result<Vec<Pair>, DataError> {
+    Pairs::open(files, Reading { empty, ..Reading::default() })?.collect()
 }
 
 #[cfg(test)]
@@ -125,6 +104,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use std::path::PathBuf;
 
     struct Folder(TempDir);
 
@@ -221,8 +201,7 @@ mod tests {
             message(folder.parallel("1\n2", b"1\n\xc3(\n")),
             "a.de:2: byte 1 of the line is not UTF-8"
         );
-        // The shorter file explains itself better than the difference would.
-        assert_eq!(message(folder.parallel("1", b"1\n2\n\xff\n")), "a.de:3: byte 1 of the line is not UTF-8");
+        assert_eq!(message(folder.parallel("1", b"1\n2\n\xff\n")), "a.en has 1 lines but a.de has 3");
         let missing = read_parallel(folder.file("x", "1"), folder.0.path().join("y"), Empty::Refuse);
         assert_eq!(message(missing), "y: no such file");
     }

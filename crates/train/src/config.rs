@@ -3,7 +3,7 @@
 use crate::classify::ClassifyConfig;
 use crate::lessons::RunConfig;
 use crate::train_config::{BestBy, TrainConfig};
-use couplet_data::TokenizerConfig;
+use couplet_data::{Files, TokenizerConfig};
 use couplet_nn::{ConfigError, ModelConfig, Tied};
 use couplet_search::{SearchConfig, Task};
 use serde::de::DeserializeOwned;
@@ -63,26 +63,6 @@ pub struct DataConfig {
 
 fn longest_pair() -> usize {
     128
-}
-
-/// Where pairs come from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "a TSV file \"pairs.tsv\", or two parallel files [\"source\", \"target\"]")]
-pub enum Files {
-    /// One file of two columns.
-    Tsv(PathBuf),
-    /// Line n of one file belongs to line n of the other.
-    Parallel([PathBuf; 2]),
-}
-
-impl Files {
-    /// The files, seen from a folder.
-    pub fn relative_to(&self, folder: &Path) -> Files {
-        match self {
-            Files::Tsv(path) => Files::Tsv(folder.join(path)),
-            Files::Parallel(paths) => Files::Parallel(paths.each_ref().map(|path| folder.join(path))),
-        }
-    }
 }
 
 /// A config that cannot be used.
@@ -335,7 +315,7 @@ mod tests {
     #[test]
     fn little_is_enough() {
         let config = Config::parse(SMALL, "c.toml", &[]).unwrap();
-        assert_eq!(config.data.valid, Files::Tsv("b.tsv".into()));
+        assert_eq!(config.data.valid, Files::tsv("b.tsv"));
         assert_eq!(config.train, TrainConfig::default());
         assert_eq!(Config::parse(&config.to_toml(), "again", &[]).unwrap(), config);
     }
@@ -359,7 +339,7 @@ mod tests {
         let overrides = ["model.encoder.layers=1", "data.valid=c.tsv", "train.rate=0.5"].map(str::to_owned);
         let config = Config::parse(SMALL, "c.toml", &overrides).unwrap();
         assert_eq!((config.model.encoder.layers, config.train.rate), (Some(1), 0.5));
-        assert_eq!(config.data.valid, Files::Tsv("c.tsv".into()));
+        assert_eq!(config.data.valid, Files::tsv("c.tsv"));
         let (message, _) = error(SMALL, &["model.encoder.layers=two"]);
         assert_eq!(message, "--set model.encoder.layers=two: invalid type: string \"two\"");
         assert_eq!(error(SMALL, &["rate"]).0, "--set rate: no = in it");

@@ -1,11 +1,11 @@
 //! From text files to ids.
 
-use crate::config::{Config, DataConfig, Files};
+use crate::config::{Config, DataConfig};
 use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::lessons::{BatchLoss, Lessons, Validated, checksum_of_ids};
 use crate::validate::mean_loss;
-use couplet_data::{DataError, END, Empty, Pair, START, Tokenizer, read_parallel, read_tsv};
+use couplet_data::{DataError, END, Empty, Files, Pair, Pairs, Reading, START, Tokenizer};
 use couplet_metrics::bleu;
 use couplet_nn::{Batch, Pass, Seq2Seq};
 use couplet_search::{Folder, SearchConfig, Translator};
@@ -38,10 +38,7 @@ pub struct Corpus {
 
 /// Reads pairs.
 pub fn read(files: &Files, empty: Empty) -> Result<Vec<Pair>, DataError> {
-    match files {
-        Files::Tsv(path) => read_tsv(path, empty),
-        Files::Parallel([source, target]) => read_parallel(source, target, empty),
-    }
+    Pairs::open(files, Reading { empty, ..Reading::default() })?.collect()
 }
 
 impl Corpus {

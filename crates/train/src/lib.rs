@@ -31,7 +31,7 @@ pub use average::{AverageError, average};
 pub use classify::{
     Assessed, ClassifyConfig, ClassifyDataConfig, LabelledCorpus, LabelledExamples, assess, read_labelled,
 };
-pub use config::{AnyConfig, Config, ConfigFileError, DataConfig, Files};
+pub use config::{AnyConfig, Config, ConfigFileError, DataConfig};
 pub use corpus::{Corpus, Examples, read};
 pub use couplet_search::Task;
 pub use error::TrainError;

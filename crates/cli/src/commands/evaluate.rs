@@ -1,13 +1,13 @@
 use super::search::SearchArguments;
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
-use couplet_data::{Empty, Pair, UNK};
+use couplet_data::{Empty, Files, Pair, UNK};
 use couplet_metrics::{bleu, exact_match, macro_f1};
 use couplet_search::{
     CoupletConfig, Folder, Loaded, LoadedClassifier, Request, Rule, Task, Translator, broken_rules,
 };
 use couplet_tensor::Device;
-use couplet_train::{Examples, Files, LabelledExamples, assess, mean_loss, read, read_labelled};
+use couplet_train::{Examples, LabelledExamples, assess, mean_loss, read, read_labelled};
 use serde_json::json;
 use std::fmt;
 use std::path::PathBuf;
@@ -46,8 +46,8 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     fn files(&self) -> Option<Files> {
-        let parallel = || Some(Files::Parallel([self.source.clone()?, self.target.clone()?]));
-        self.data.clone().map(Files::Tsv).or_else(parallel)
+        let parallel = || Some(Files::parallel(self.source.as_ref()?, self.target.as_ref()?));
+        self.data.as_ref().map(Files::tsv).or_else(parallel)
     }
 }
 

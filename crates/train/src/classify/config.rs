@@ -1,9 +1,9 @@
 //! The config of a classifier.
 
-use crate::config::{ConfigFileError, Files, expect_task, parse, to_toml};
+use crate::config::{ConfigFileError, expect_task, parse, to_toml};
 use crate::lessons::RunConfig;
 use crate::train_config::TrainConfig;
-use couplet_data::{Cut, Keep, TokenizerConfig};
+use couplet_data::{Cut, Files, Keep, TokenizerConfig};
 use couplet_nn::{ClassifierConfig, OutputKind};
 use couplet_search::{Task, text_cut};
 use serde::{Deserialize, Serialize};

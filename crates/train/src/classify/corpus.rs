@@ -1,11 +1,10 @@
 //! From labelled texts to ids.
 
 use super::config::ClassifyConfig;
-use crate::config::Files;
 use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::lessons::{BatchLoss, Lessons, Validated, checksum_of_ids};
-use couplet_data::{Cut, DataError, LabelledTexts, Labels, Tokenizer};
+use couplet_data::{Cut, DataError, Files, Labelled, LabelledTexts, Labels, Reading, Tokenizer};
 use couplet_nn::{Classifier, LabelledBatch, Pass};
 use couplet_search::{Folder, log_probabilities, most_probable};
 use couplet_tensor::Params;
@@ -35,10 +34,7 @@ pub struct LabelledCorpus {
 
 /// Reads labelled texts in which nothing may be empty: one file with the label first, or a file of texts and one of labels.
 pub fn read_labelled(files: &Files) -> Result<LabelledTexts, DataError> {
-    match files {
-        Files::Tsv(path) => LabelledTexts::read_tsv(path),
-        Files::Parallel([texts, labels]) => LabelledTexts::read_parallel(texts, labels),
-    }
+    Labelled::open(files, Reading::default())?.collect()
 }
 
 impl LabelledExamples {

@@ -1,18 +1,22 @@
 //! A classifier's run: it learns, is saved, and is the same when it is loaded.
 
-use couplet_data::LabelledTexts;
 use couplet_data::demo::opinions;
+use couplet_data::{LabelledText, LabelledTexts, Place};
 use couplet_search::{Folder, LoadedClassifier};
 use couplet_tensor::{Device, Isa};
 use couplet_train::{
     ClassifyConfig, Event, Figure, LabelledCorpus, LabelledExamples, TrainError, Trained, Trainer, assess,
 };
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn texts(seed: u64, count: usize) -> LabelledTexts {
-    let (labels, texts) =
-        opinions(seed, count).into_iter().map(|one| (one.label.to_owned(), one.text)).unzip();
-    LabelledTexts { path: "opinions.tsv".into(), labels, texts }
+    let texts = (1..).zip(opinions(seed, count)).map(|(line, one)| LabelledText {
+        label: one.label.to_owned(),
+        text: one.text,
+        place: Place { path: Path::new("opinions.tsv").into(), line },
+    });
+    texts.collect()
 }
 
 fn config(overrides: &[&str]) -> ClassifyConfig {

@@ -1,0 +1,300 @@
+//! Records of two texts, whatever the format of the file they come from: a source and its target, a text and its label.
+
+mod columns;
+mod csv;
+mod jsonl;
+mod parallel;
+mod tsv;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::DataError;
+use crate::corpora::{Column, Columns, Corpus, Files, Format};
+use csv::Csv;
+use jsonl::Objects;
+use parallel::Parallel;
+use tsv::Tsv;
+
+/// What to do with a text that has nothing in it but spaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Empty {
+    /// It is a mistake, as in training data: nothing can be learnt from it, and most often a line has slipped.
+    #[default]
+    Refuse,
+    /// It is a sequence of no tokens.
+    Keep,
+}
+
+/// What to do with a line that cannot be used: not UTF-8, not of the format, or empty where that is a mistake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BadLines {
+    /// It ends the reading with an error.
+    #[default]
+    Refuse,
+    /// It is left out and counted, together with what belongs to it. A packed file that is cut off or damaged ends there.
+    Skip,
+}
+
+impl BadLines {
+    /// What a key `skip_bad_lines` says.
+    pub fn skipped_if(skip: bool) -> BadLines {
+        if skip { BadLines::Skip } else { BadLines::Refuse }
+    }
+}
+
+/// How files are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// What to do with an empty text.
+    pub empty: Empty,
+    /// What to do with a line that cannot be used.
+    pub bad_lines: BadLines,
+}
+
+/// The lines that were left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub lines: usize,
+    /// What was wrong with the first of them.
+    pub first: Vec<String>,
+}
+
+impl Skipped {
+    /// How many of them are described.
+    const DESCRIBED: usize = 3;
+
+    fn add(&mut self, error: &DataError) {
+        self.lines += 1;
+        if self.first.len() < Skipped::DESCRIBED {
+            self.first.push(error.to_string());
+        }
+    }
+
+    /// Adds those of another file.
+    pub fn join(&mut self, other: Skipped) {
+        self.lines += other.lines;
+        self.first.extend(other.first);
+        self.first.truncate(Skipped::DESCRIBED);
+    }
+}
+
+/// What the two texts of a record are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Roles {
+    /// A source and a target.
+    Pair,
+    /// A text and a label.
+    Labelled,
+}
+
+impl Roles {
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Roles::Pair => ["source", "target"],
+            Roles::Labelled => ["text", "label"],
+        }
+    }
+
+    /// What the columns of a table of two are.
+    fn in_a_table(self) -> [&'static str; 2] {
+        match self {
+            Roles::Pair => ["source", "target"],
+            Roles::Labelled => ["label", "text"],
+        }
+    }
+
+    /// The columns as a corpus names them. Of a table they have an order of their own: source and target, label and text.
+    fn columns(self, corpus: &Corpus) -> Result<[Column; 2], DataError> {
+        let columns = &corpus.columns;
+        let ([first, second], others, usual) = match self {
+            Roles::Pair => ([&columns.source, &columns.target], [&columns.text, &columns.label], [1, 2]),
+            Roles::Labelled => ([&columns.text, &columns.label], [&columns.source, &columns.target], [2, 1]),
+        };
+        let chosen = match (first, second) {
+            (Some(first), Some(second)) => Some([first.clone(), second.clone()]),
+            (None, None) if matches!(corpus.format, Format::Tsv(_)) => Some(usual.map(Column::Number)),
+            _ => None,
+        };
+        let names = self.names();
+        let path = corpus.format.path();
+        match chosen {
+            Some(chosen) if others.iter().all(|other| other.is_none()) => Ok(chosen),
+            _ => Err(DataError::ColumnsNotChosen { path: path.into(), names }),
+        }
+    }
+}
+
+/// A record of one file.
+#[derive(Debug)]
+struct Row {
+    fields: Vec<String>,
+    line: usize,
+}
+
+/// The records of one file: after an error that [concerns one line](DataError::is_of_one_line) the next can be read.
+type Rows = Box<dyn Iterator<Item = Result<Row, DataError>> + Send>;
+
+/// Two texts and where they stand.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) texts: [String; 2],
+    pub(crate) place: Place,
+}
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: Arc<Path>,
+    /// The line, counted from 1.
+    pub line: usize,
+}
+
+/// The records of some corpora, one after the other.
+pub(crate) struct Records {
+    waiting: VecDeque<(usize, Corpus)>,
+    current: Option<Current>,
+    roles: Roles,
+    reading: Reading,
+    skipped: Skipped,
+    corpus: usize,
+}
+
+struct Current {
+    rows: Rows,
+    path: Arc<Path>,
+    /// Whether nothing has been read of it yet.
+    is_empty: bool,
+}
+
+impl Records {
+    /// Opens the first file, and checks that the description of all of them makes sense.
+    pub(crate) fn open(files: &Files, roles: Roles, reading: Reading) -> Result<Records, DataError> {
+        let waiting: VecDeque<(usize, Corpus)> = files.corpora().iter().cloned().enumerate().collect();
+        for (_, corpus) in waiting.iter().filter(|(_, corpus)| !matches!(corpus.format, Format::Parallel(_)))
+        {
+            roles.columns(corpus)?;
+        }
+        let skipped = Skipped::default();
+        let mut records = Records { waiting, current: None, roles, reading, skipped, corpus: 0 };
+        records.open_next()?;
+        Ok(records)
+    }
+
+    /// The number of the corpus that the last record came from.
+    pub(crate) fn corpus(&self) -> usize {
+        self.corpus
+    }
+
+    pub(crate) fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    fn open_next(&mut self) -> Result<(), DataError> {
+        self.current = None;
+        if let Some((number, corpus)) = self.waiting.pop_front() {
+            self.corpus = number;
+            let rows = rows(&corpus, self.roles, self.reading.empty)?;
+            self.current = Some(Current { rows, path: named(&corpus, self.roles), is_empty: true });
+        }
+        Ok(())
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, DataError> {
+        while let Some(current) = &mut self.current {
+            let row = current.rows.next();
+            let was_empty = std::mem::replace(&mut current.is_empty, false);
+            let path = &current.path;
+            match row {
+                Some(Ok(row)) => {
+                    let place = Place { path: Arc::clone(path), line: row.line };
+                    let texts = row.fields.try_into().expect("two columns were asked for");
+                    return Ok(Some(Record { texts, place }));
+                }
+                None if was_empty => {
+                    let path = path.to_path_buf();
+                    self.end();
+                    return Err(DataError::Empty { path });
+                }
+                None => self.open_next()?,
+                Some(Err(error)) if self.skips(&error) => {
+                    self.skipped.add(&error);
+                    if !error.is_of_one_line() {
+                        self.open_next()?;
+                    }
+                }
+                Some(Err(error)) => {
+                    if !error.is_of_one_line() {
+                        self.end();
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn skips(&self, error: &DataError) -> bool {
+        self.reading.bad_lines == BadLines::Skip && (error.is_of_one_line() || error.is_of_the_packing())
+    }
+
+    fn end(&mut self) {
+        self.current = None;
+        self.waiting.clear();
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record, DataError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_record().transpose()
+    }
+}
+
+impl fmt::Debug for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Records").field("corpus", &self.corpus).finish_non_exhaustive()
+    }
+}
+
+/// The file that errors name: of parallel files, that of the labels.
+fn named(corpus: &Corpus, roles: Roles) -> Arc<Path> {
+    match (&corpus.format, roles) {
+        (Format::Parallel([_, labels]), Roles::Labelled) => labels.as_path().into(),
+        (format, _) => format.path().into(),
+    }
+}
+
+fn rows(corpus: &Corpus, roles: Roles, empty: Empty) -> Result<Rows, DataError> {
+    let columns = || roles.columns(corpus);
+    Ok(match &corpus.format {
+        Format::Parallel(paths) => Box::new(Parallel::open(paths, empty)?),
+        Format::Tsv(path) if corpus.columns == Columns::default() => {
+            Box::new(Tsv::of_two(path, &columns()?, roles.in_a_table(), empty)?)
+        }
+        Format::Tsv(path) => Box::new(Tsv::open(path, &columns()?, empty)?),
+        Format::Csv(path) => Box::new(Csv::open(path, &columns()?, empty)?),
+        Format::Jsonl(path) => Box::new(Objects::open(path, &columns()?, empty)?),
+    })
+}
+
+/// Whether a text has nothing in it but spaces.
+fn is_empty(text: &str) -> bool {
+    text.chars().all(char::is_whitespace)
+}
+
+/// A text on one line, as everything else is read and written: line breaks within it become spaces.
+fn on_one_line(text: String) -> String {
+    if !text.contains(['\n', '\r']) {
+        return text;
+    }
+    text.split(['\n', '\r']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;
