@@ -29,9 +29,14 @@ pub enum Init {
 }
 
 /// The names, shapes, weights and gradients of a model's parameters.
+///
+/// Parameters can be frozen, for ever or for the first steps of an optimiser: they are constants to a tape then, so that nothing is
+/// computed for gradients that nobody uses, and no rule changes them or what it remembers of them.
 pub struct Params {
     device: Device,
     seed: u64,
+    /// How many steps an optimiser has made.
+    steps: u64,
     entries: Vec<Entry>,
     /// Numbers in the store, those between the parameters included.
     length: usize,
@@ -46,6 +51,8 @@ struct Entry {
     rows: usize,
     columns: usize,
     packs: Arc<Packs>,
+    /// How many steps of an optimiser it stays as it is.
+    frozen_for: u64,
     /// Whether the gradient of this step has been begun; what is there before is left over from another step.
     begun: bool,
 }
@@ -65,12 +72,20 @@ impl Entry {
     }
 }
 
+/// Parameters that an optimiser changes, one behind the other in the store, and which of their steps it is to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) span: Range<usize>,
+    pub(crate) step: u64,
+}
+
 impl Params {
     /// No parameters yet; the seed decides what random ones will be.
     pub fn new(device: &Device, seed: u64) -> Params {
         Params {
             device: device.clone(),
             seed,
+            steps: 0,
             entries: Vec::new(),
             length: 0,
             weights: Tensor::zeros(device, 1, 0),
@@ -86,8 +101,15 @@ impl Params {
         let start = self.length;
         self.length += (rows * columns).next_multiple_of(ALIGNMENT);
         self.make_room();
-        let entry =
-            Entry { name: name.to_owned(), start, rows, columns, packs: Arc::default(), begun: false };
+        let entry = Entry {
+            name: name.to_owned(),
+            start,
+            rows,
+            columns,
+            packs: Arc::default(),
+            frozen_for: 0,
+            begun: false,
+        };
         let stream = Stream::new(self.seed, param.0 as u32);
         let mut numbers = vec![0.0; rows * columns];
         match init {
@@ -168,14 +190,48 @@ impl Params {
         self.forget_packs();
     }
 
+    /// Keeps a parameter as it is for the first so many steps of an optimiser; without a number, for ever.
+    ///
+    /// # Panics
+    /// After a backward pass: a parameter whose gradients have entered an optimiser's memory cannot be as if it had none.
+    pub fn freeze(&mut self, param: Param, steps: Option<u64>) {
+        let entry = &mut self.entries[param.0];
+        assert!(self.gradients.is_none(), "parameter {:?} is frozen after training has begun", entry.name);
+        entry.frozen_for = steps.unwrap_or(u64::MAX);
+    }
+
+    /// Whether a parameter stays as it is in the next step.
+    pub fn is_frozen(&self, param: Param) -> bool {
+        self.steps < self.entries[param.0].frozen_for
+    }
+
+    /// So many steps are made: what was frozen until then is no longer.
+    pub(crate) fn set_steps(&mut self, steps: u64) {
+        self.steps = steps;
+    }
+
+    /// What an optimiser changes in a step, the first being 1, in as few stretches as there can be.
+    pub(crate) fn stretches(&self, step: u64) -> Vec<Stretch> {
+        let mut stretches: Vec<Stretch> = Vec::new();
+        let ends = self.entries.iter().skip(1).map(|next| next.start).chain([self.length]);
+        for (entry, end) in self.entries.iter().zip(ends).filter(|(entry, _)| entry.frozen_for < step) {
+            let step = step - entry.frozen_for;
+            match stretches.last_mut() {
+                Some(last) if last.span.end == entry.start && last.step == step => last.span.end = end,
+                _ => stretches.push(Stretch { span: entry.start..end, step }),
+            }
+        }
+        stretches
+    }
+
     /// Numbers in the store, those between the parameters included.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
 
-    /// Where each parameter lies in the store, its rows and its columns.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (Range<usize>, usize, usize)> {
-        self.entries.iter().map(|entry| (entry.span(), entry.rows, entry.columns))
+    /// Where each parameter lies in the store, its rows and its columns, and for how many steps it is frozen.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (Range<usize>, usize, usize, u64)> {
+        self.entries.iter().map(|entry| (entry.span(), entry.rows, entry.columns, entry.frozen_for))
     }
 
     /// The store of the weights, which may be longer than they are.
@@ -211,7 +267,10 @@ impl Params {
     pub(crate) fn gradients(&mut self) -> &Tensor {
         let (device, length) = (&self.device, self.length);
         let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length));
-        for entry in self.entries.iter_mut().filter(|entry| !entry.begun) {
+        // What is frozen has zeros since they were made.
+        let steps = self.steps;
+        let left_over = |entry: &&mut Entry| !entry.begun && entry.frozen_for <= steps;
+        for entry in self.entries.iter_mut().filter(left_over) {
             Slot { tensor: gradients, range: entry.span() }.zero();
             entry.begun = true;
         }

@@ -66,8 +66,11 @@ impl Tape {
         self.track(value, Source::Value)
     }
 
-    /// A parameter, whose gradient goes to its [`Params`].
+    /// A parameter, whose gradient goes to its [`Params`]; one that is frozen is a constant.
     pub fn param(&self, params: &Params, param: Param) -> Var {
+        if params.is_frozen(param) {
+            return Var::constant(params.tensor(param));
+        }
         self.track(params.tensor(param), Source::Param(param))
     }
 

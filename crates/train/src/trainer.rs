@@ -183,7 +183,7 @@ impl<L: Lessons> Trainer<L> {
         let length = self.params.flat().columns();
         let weights = tensors.remove(WEIGHTS).filter(|weights| weights.len() == length);
         let moments: Vec<Vec<f32>> = (0..).map_while(|i| tensors.remove(&format!("{MOMENT}{i}"))).collect();
-        let remembered = self.optimiser.restore(&self.params, checkpoint.state.optimiser_steps, &moments);
+        let remembered = self.optimiser.restore(&mut self.params, checkpoint.state.optimiser_steps, &moments);
         let averaged = match &mut self.average {
             Some(average) => tensors.remove(AVERAGE).is_some_and(|numbers| average.restore(&numbers)),
             None => true,

@@ -3,6 +3,7 @@ use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::sums::dot;
 use crate::tensor::Tensor;
+use std::ops::Range;
 
 /// Squares are summed in blocks of this many numbers, and the blocks' sums in order, however many workers there are.
 const BLOCK: usize = 1024;
@@ -74,13 +75,15 @@ pub(super) fn adam(
     weights: &mut [f32],
     gradients: &Tensor,
     moments: [&mut Tensor; 2],
+    span: &Range<usize>,
     clip: Option<Clip>,
     how: AdamStep,
 ) {
-    let (n, factor) = (weights.len(), factor(clip));
-    let [m, v] = moments.map(Tensor::data_mut);
-    cpu.pool.split_rows(n, n, [weights, m, v], |range, [weights, m, v]| {
-        cpu.isa.run(Adam { how, factor, weights, gradients: &gradients.data()[range], moments: [m, v] });
+    let (n, factor) = (span.len(), factor(clip));
+    let gradients = &gradients.data()[span.clone()];
+    let [m, v] = moments.map(|moment| &mut moment.data_mut()[span.clone()]);
+    cpu.pool.split_rows(n, n, [&mut weights[span.clone()], m, v], |range, [weights, m, v]| {
+        cpu.isa.run(Adam { how, factor, weights, gradients: &gradients[range], moments: [m, v] });
     });
 }
 
@@ -112,12 +115,15 @@ pub(super) fn sgd(
     weights: &mut [f32],
     gradients: &Tensor,
     moment: &mut Tensor,
+    span: &Range<usize>,
     clip: Option<Clip>,
     [momentum, rate]: [f32; 2],
 ) {
-    let (n, factor) = (weights.len(), factor(clip));
-    cpu.pool.split_rows(n, n, [weights, moment.data_mut()], |range, [weights, moment]| {
-        cpu.isa.run(Sgd { momentum, rate, factor, weights, gradients: &gradients.data()[range], moment });
+    let (n, factor) = (span.len(), factor(clip));
+    let gradients = &gradients.data()[span.clone()];
+    let of_span = [weights, moment.data_mut()].map(|numbers| &mut numbers[span.clone()]);
+    cpu.pool.split_rows(n, n, of_span, |range, [weights, moment]| {
+        cpu.isa.run(Sgd { momentum, rate, factor, weights, gradients: &gradients[range], moment });
     });
 }
 
@@ -152,12 +158,15 @@ pub(super) fn lion(
     weights: &mut [f32],
     gradients: &Tensor,
     moment: &mut Tensor,
+    span: &Range<usize>,
     clip: Option<Clip>,
     how: [f32; 4],
 ) {
-    let (n, factor) = (weights.len(), factor(clip));
-    cpu.pool.split_rows(n, n, [weights, moment.data_mut()], |range, [weights, moment]| {
-        cpu.isa.run(Lion { how, factor, weights, gradients: &gradients.data()[range], moment });
+    let (n, factor) = (span.len(), factor(clip));
+    let gradients = &gradients.data()[span.clone()];
+    let of_span = [weights, moment.data_mut()].map(|numbers| &mut numbers[span.clone()]);
+    cpu.pool.split_rows(n, n, of_span, |range, [weights, moment]| {
+        cpu.isa.run(Lion { how, factor, weights, gradients: &gradients[range], moment });
     });
 }
 

@@ -1,6 +1,7 @@
 use super::{AdamStep, Clip};
 use crate::cuda::{Arg, Cuda, Launch, Pointer, Source};
 use crate::tensor::Tensor;
+use std::ops::Range;
 
 pub(crate) const SOURCE: Source = Source::plain("optimiser", include_str!("optimiser.cu"));
 
@@ -34,17 +35,18 @@ pub(super) fn adam(
     weights: Pointer,
     gradients: &Tensor,
     moments: [&mut Tensor; 2],
+    span: &Range<usize>,
     clip: Option<Clip>,
     how: AdamStep,
 ) {
-    let count = gradients.columns();
-    let [m, v] = moments.map(Tensor::pointer_mut);
+    let count = span.len();
+    let [m, v] = moments.map(|moment| moment.pointer_mut().at(span.start));
     let ([b1, b2], [norm, limit]) = (how.betas, clipping(clip));
     let arguments = [
-        weights.into(),
+        weights.at(span.start).into(),
         m.into(),
         v.into(),
-        gradients.pointer().into(),
+        gradients.pointer().at(span.start).into(),
         count.into(),
         norm,
         limit,
@@ -55,7 +57,7 @@ pub(super) fn adam(
         how.epsilon.into(),
         how.keep.into(),
     ];
-    // SAFETY: weights, moments and gradients are of one length.
+    // SAFETY: weights, moments and gradients are of one length, and the span is a part of it.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "adam"), Launch::over(count), &arguments) };
 }
 
@@ -64,22 +66,23 @@ pub(super) fn sgd(
     weights: Pointer,
     gradients: &Tensor,
     moment: &mut Tensor,
+    span: &Range<usize>,
     clip: Option<Clip>,
     [momentum, rate]: [f32; 2],
 ) {
-    let count = gradients.columns();
+    let count = span.len();
     let [norm, limit] = clipping(clip);
     let arguments = [
-        weights.into(),
-        moment.pointer_mut().into(),
-        gradients.pointer().into(),
+        weights.at(span.start).into(),
+        moment.pointer_mut().at(span.start).into(),
+        gradients.pointer().at(span.start).into(),
         count.into(),
         norm,
         limit,
         momentum.into(),
         rate.into(),
     ];
-    // SAFETY: weights, moment and gradients are of one length.
+    // SAFETY: weights, moment and gradients are of one length, and the span is a part of it.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "sgd"), Launch::over(count), &arguments) };
 }
 
@@ -88,15 +91,16 @@ pub(super) fn lion(
     weights: Pointer,
     gradients: &Tensor,
     moment: &mut Tensor,
+    span: &Range<usize>,
     clip: Option<Clip>,
     [b1, b2, rate, keep]: [f32; 4],
 ) {
-    let count = gradients.columns();
+    let count = span.len();
     let [norm, limit] = clipping(clip);
     let arguments = [
-        weights.into(),
-        moment.pointer_mut().into(),
-        gradients.pointer().into(),
+        weights.at(span.start).into(),
+        moment.pointer_mut().at(span.start).into(),
+        gradients.pointer().at(span.start).into(),
         count.into(),
         norm,
         limit,
@@ -105,7 +109,7 @@ pub(super) fn lion(
         rate.into(),
         keep.into(),
     ];
-    // SAFETY: weights, moment and gradients are of one length.
+    // SAFETY: weights, moment and gradients are of one length, and the span is a part of it.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "lion"), Launch::over(count), &arguments) };
 }
 

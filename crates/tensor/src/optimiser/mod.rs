@@ -25,7 +25,9 @@
 //!
 //! Adafactor stands in [`adafactor`].
 //!
-//! One pass over the gradients finds the norm, a second one clips and updates; the gradients themselves are not changed.
+//! One pass over the gradients finds the norm, a second one clips and updates; the gradients themselves are not changed. What is
+//! frozen ([`Params::freeze`]) has no gradients and is passed by; what is no longer frozen begins as all others began, with a first
+//! step of its own.
 
 pub mod adafactor;
 mod average;
@@ -35,7 +37,7 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
-use crate::params::Params;
+use crate::params::{Params, Stretch};
 use crate::profile::{self, Way};
 use crate::tensor::Tensor;
 pub use average::Average;
@@ -162,12 +164,13 @@ impl Optimiser {
 
     /// Goes on after so many steps with what another one of the same rule remembered. False where that is not as long as the
     /// parameters ask for; nothing has changed then.
-    pub fn restore(&mut self, params: &Params, steps: u64, moments: &[Vec<f32>]) -> bool {
+    pub fn restore(&mut self, params: &mut Params, steps: u64, moments: &[Vec<f32>]) -> bool {
         let wanted = if steps == 0 { Vec::new() } else { self.rule.memory(params) };
         if moments.iter().map(Vec::len).ne(wanted) {
             return false;
         }
         self.steps = steps;
+        params.set_steps(steps);
         self.moments =
             moments.iter().map(|moment| Tensor::new(params.device(), 1, moment.len(), moment)).collect();
         true
@@ -192,35 +195,44 @@ impl Optimiser {
         }
         let clip = self.clip.zip(norm).map(|(limit, norm)| Clip { norm, limit });
         self.apply(params, rate, clip);
+        params.set_steps(self.steps);
         params.zero_gradients();
         device.memory().end_update();
     }
 
     fn apply(&mut self, params: &mut Params, rate: f32, clip: Option<Clip>) {
-        let device = params.device().clone();
         if let Rule::Adafactor { decay } = self.rule {
-            let how = adafactor::Step::new(self.steps, rate, decay);
-            return adafactor::apply(params, &mut self.moments[0], clip, how);
+            let how = |step| adafactor::Step::new(step, rate, decay);
+            return adafactor::apply(params, &mut self.moments[0], clip, self.steps, how);
         }
+        for stretch in params.stretches(self.steps) {
+            self.apply_to(&stretch, params, rate, clip);
+        }
+    }
+
+    /// A step of all rules that change each number by itself, for some of the numbers.
+    fn apply_to(&mut self, stretch: &Stretch, params: &mut Params, rate: f32, clip: Option<Clip>) {
+        let device = params.device().clone();
         let (weights, gradients) = params.weights_and_gradients();
+        let span = &stretch.span;
         match (self.rule, &mut self.moments[..]) {
             (Rule::Adam { betas, epsilon, decay }, [m, v]) => {
                 let [first, second] =
-                    betas.map(|beta| (1.0 - f64::from(beta).powf(self.steps as f64)) as f32);
+                    betas.map(|beta| (1.0 - f64::from(beta).powf(stretch.step as f64)) as f32);
                 let (root, keep) = (1.0 / second.sqrt(), 1.0 - rate * decay);
                 let how = AdamStep { betas, rate: rate / first, root, epsilon, keep };
                 on_device!(&device,
-                    cpu => cpu::adam(cpu, weights.data_mut(), gradients, [m, v], clip, how),
-                    cuda => cuda::adam(cuda, weights.pointer(), gradients, [m, v], clip, how));
+                    cpu => cpu::adam(cpu, weights.data_mut(), gradients, [m, v], span, clip, how),
+                    cuda => cuda::adam(cuda, weights.pointer(), gradients, [m, v], span, clip, how));
             }
             (Rule::Sgd { momentum }, [m]) => on_device!(&device,
-                cpu => cpu::sgd(cpu, weights.data_mut(), gradients, m, clip, [momentum, rate]),
-                cuda => cuda::sgd(cuda, weights.pointer(), gradients, m, clip, [momentum, rate])),
+                cpu => cpu::sgd(cpu, weights.data_mut(), gradients, m, span, clip, [momentum, rate]),
+                cuda => cuda::sgd(cuda, weights.pointer(), gradients, m, span, clip, [momentum, rate])),
             (Rule::Lion { betas: [b1, b2], decay }, [m]) => {
                 let how = [b1, b2, rate, 1.0 - rate * decay];
                 on_device!(&device,
-                    cpu => cpu::lion(cpu, weights.data_mut(), gradients, m, clip, how),
-                    cuda => cuda::lion(cuda, weights.pointer(), gradients, m, clip, how));
+                    cpu => cpu::lion(cpu, weights.data_mut(), gradients, m, span, clip, how),
+                    cuda => cuda::lion(cuda, weights.pointer(), gradients, m, span, clip, how));
             }
             (rule, moments) => unreachable!("{rule:?} with {} moments", moments.len()),
         }

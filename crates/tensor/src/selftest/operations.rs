@@ -278,11 +278,12 @@ fn optimisers(name: &'static str, rule: Rule, clip: Option<f32>) -> Vec<Case> {
 }
 
 /// The norms of the gradients, the weights and their moving average over some steps. At every third one, one parameter gets no
-/// gradient.
+/// gradient; another one is frozen for the first two.
 fn steps(device: &Device, rule: Rule, clip: Option<f32>, large: usize) -> Results {
     let mut params = Params::new(device, 3);
     let added = [("a", 3, 7), ("b", 1, 1), ("c", 1, large)]
         .map(|(name, rows, columns)| params.add(name, rows, columns, Init::Uniform(1.0)));
+    params.freeze(added[0], Some(2));
     let new = Optimiser::new(rule);
     let mut optimiser = match clip {
         Some(limit) => new.clipped(limit),

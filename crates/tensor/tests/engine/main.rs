@@ -10,6 +10,7 @@ mod dense;
 mod dropout;
 mod embedding;
 mod extension;
+mod freeze;
 mod lane;
 mod layer_norm;
 mod likeliest;

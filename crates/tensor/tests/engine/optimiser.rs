@@ -6,7 +6,7 @@ use couplet_tensor::optimiser::{Average, Optimiser, Rule, adafactor, gradient_no
 use couplet_tensor::{Device, Init, Param, Params, Tape, Tensor};
 
 /// Gives a parameter these gradients: those of `Σ gradient · weight`.
-fn set_gradient(params: &mut Params, param: Param, gradient: &[f32]) {
+pub(crate) fn set_gradient(params: &mut Params, param: Param, gradient: &[f32]) {
     let tape = Tape::new();
     let weight = tape.param(params, param);
     let (rows, columns) = weight.shape();
@@ -16,7 +16,7 @@ fn set_gradient(params: &mut Params, param: Param, gradient: &[f32]) {
     tape.backward_from(&[(&same, upstream)], params);
 }
 
-fn weights(params: &Params) -> Vec<f32> {
+pub(crate) fn weights(params: &Params) -> Vec<f32> {
     params.iter().flat_map(|param| params.tensor(param).to_vec()).collect()
 }
 
@@ -236,8 +236,8 @@ fn an_optimiser_goes_on_where_another_one_was() {
                 if step == change_after {
                     let moments: Vec<Vec<f32>> = optimiser.moments().iter().map(Tensor::to_vec).collect();
                     let mut next = Optimiser::new(rule).clipped(1.0);
-                    assert!(!next.restore(&params, 3, &[]), "without what it needs");
-                    assert!(next.restore(&params, optimiser.steps(), &moments));
+                    assert!(!next.restore(&mut params, 3, &[]), "without what it needs");
+                    assert!(next.restore(&mut params, optimiser.steps(), &moments));
                     optimiser = next;
                 }
             }

@@ -8,18 +8,17 @@ use crate::tensor::Tensor;
 
 pub(super) fn apply(
     cpu: &Cpu,
-    places: &[Place],
+    places: &[(Place, Step)],
     weights: &mut [f32],
     gradients: &Tensor,
     statistics: &mut Tensor,
     clip: Option<Clip>,
-    how: Step,
 ) {
     let factor = factor(clip);
-    for place in places {
+    for (place, how) in places {
         let (w, g) = (&mut weights[place.weights.clone()], &gradients.data()[place.weights.clone()]);
         remember(cpu, place, g, statistics, factor, how.mix);
-        update(cpu, place, w, g, statistics, factor, how);
+        update(cpu, place, w, g, statistics, factor, *how);
     }
 }
 

@@ -11,12 +11,11 @@ const BLOCKS: usize = 256;
 
 pub(super) fn apply(
     cuda: &Cuda,
-    places: &[Place],
+    places: &[(Place, Step)],
     weights: Pointer,
     gradients: &Tensor,
     statistics: &mut Tensor,
     clip: Option<Clip>,
-    how: Step,
 ) {
     let device = statistics.device().clone();
     // Doubles: two numbers each, two sums a block.
@@ -26,7 +25,7 @@ pub(super) fn apply(
     let step = inverse.at(1);
     let statistics = statistics.pointer_mut();
     let [norm, limit] = clipping(clip);
-    for place in places {
+    for (place, how) in places {
         let (rows, columns, count) = (place.rows, place.columns, place.weights.len());
         let (w, g) = (weights.at(place.weights.start), gradients.pointer().at(place.weights.start));
         let of_columns = statistics.at(place.statistics);

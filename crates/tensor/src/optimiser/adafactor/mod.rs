@@ -53,6 +53,8 @@ struct Place {
     weights: Range<usize>,
     rows: usize,
     columns: usize,
+    /// How many steps it is frozen.
+    frozen_for: u64,
     /// Where its statistics begin: those of the columns.
     statistics: usize,
 }
@@ -75,8 +77,8 @@ impl Place {
 
 fn places(params: &Params) -> Vec<Place> {
     let mut next = 0;
-    let place = |(weights, rows, columns)| {
-        let place = Place { weights, rows, columns, statistics: next };
+    let place = |(weights, rows, columns, frozen_for)| {
+        let place = Place { weights, rows, columns, frozen_for, statistics: next };
         next = place.of_rows().end;
         place
     };
@@ -88,10 +90,23 @@ pub(super) fn statistics(params: &Params) -> usize {
     places(params).last().map_or(0, |last| last.of_rows().end)
 }
 
-pub(super) fn apply(params: &mut Params, statistics: &mut Tensor, clip: Option<Clip>, how: Step) {
-    let (device, places) = (params.device().clone(), places(params));
+/// A step, the first being 1, of all parameters that are not frozen; `how` says how, from which of its own steps it is to a parameter.
+pub(super) fn apply(
+    params: &mut Params,
+    statistics: &mut Tensor,
+    clip: Option<Clip>,
+    step: u64,
+    how: impl Fn(u64) -> Step,
+) {
+    let device = params.device().clone();
+    let trained = places(params).into_iter().filter(|place| place.frozen_for < step);
+    let with_step = |place: Place| {
+        let how = how(step - place.frozen_for);
+        (place, how)
+    };
+    let places: Vec<(Place, Step)> = trained.map(with_step).collect();
     let (weights, gradients) = params.weights_and_gradients();
     on_device!(&device,
-        cpu => cpu::apply(cpu, &places, weights.data_mut(), gradients, statistics, clip, how),
-        cuda => cuda::apply(cuda, &places, weights.pointer(), gradients, statistics, clip, how));
+        cpu => cpu::apply(cpu, &places, weights.data_mut(), gradients, statistics, clip),
+        cuda => cuda::apply(cuda, &places, weights.pointer(), gradients, statistics, clip));
 }
