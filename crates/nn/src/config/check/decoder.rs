@@ -1,0 +1,47 @@
+//! What makes no writer.
+
+use super::{
+    ConfigError, check_cell, check_heads, check_key, check_share, check_sizes, check_turned, refuse_if,
+};
+use crate::cell::WriterKind;
+use crate::config::DecoderConfig;
+
+impl DecoderConfig {
+    /// Refuses what makes no writer.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        check_sizes([
+            ("model.decoder.layers", self.layers),
+            ("model.decoder.hidden", self.hidden),
+            ("model.decoder.embedding", self.embedding),
+        ])?;
+        check_share("model.decoder.dropout", self.dropout)?;
+        check_cell("model.decoder", self.kind.cell(), self.activation.is_some(), self.forget_bias.is_some())?;
+        use WriterKind::{Attention, Conv, Transformer};
+        let (transformer, bare, conv) =
+            ((Transformer, "transformer"), (Attention, "attention"), (Conv, "conv"));
+        let check = |key: &str, chosen: bool, of: &[(WriterKind, &str)]| {
+            check_key("model.decoder", key, chosen, &self.kind, of)
+        };
+        check("heads", self.heads.is_some(), &[transformer, bare, conv])?;
+        check("positions", self.positions.is_some(), &[transformer, bare, conv])?;
+        check("norm", self.norm.is_some(), &[transformer])?;
+        check("feed_forward", self.feed_forward.is_some(), &[transformer])?;
+        check("kernel", self.kernel.is_some(), &[conv])?;
+        if self.kind.cell().is_some() {
+            return Ok(());
+        }
+        let recurrent = [("readout", self.readout.is_some()), ("layer_norm", self.layer_norm)];
+        recurrent.into_iter().try_for_each(|(key, chosen)| {
+            refuse_if(
+                chosen,
+                format!("model.decoder.{key} with a writer without recurrence"),
+                "it is a choice of recurrent writers; leave it out",
+            )
+        })?;
+        check_sizes([("model.decoder.kernel", self.kernel())])?;
+        if let Some((_, name)) = [bare, conv].into_iter().find(|(kind, _)| *kind == self.kind) {
+            check_turned("model.decoder", self.positions(), name)?;
+        }
+        check_heads("model.decoder", self.feature_width(), self.heads(), self.positions())
+    }
+}

@@ -1,0 +1,290 @@
+use super::*;
+use crate::activation::ActivationKind;
+use crate::attention::AttentionKind;
+use crate::cell::{ReaderKind, WriterKind};
+use crate::config::{
+    AttentionConfig, BridgeKind, ContextKind, EncoderConfig, InputKind, ModelConfig, QueryKind, Reach,
+    ReadoutKind, Sizes, Tied,
+};
+
+/// What is said about the default config with some changes.
+fn refusal(change: impl FnOnce(&mut ModelConfig)) -> String {
+    let mut config = ModelConfig::default();
+    change(&mut config);
+    config.check().map_or_else(|error| error.to_string(), |()| "nothing".to_owned())
+}
+
+#[test]
+fn the_defaults_make_a_model() {
+    assert_eq!(ModelConfig::default().check(), Ok(()));
+}
+
+#[test]
+fn what_makes_no_model_is_refused_by_name() {
+    let mut config = ModelConfig::default();
+    config.decoder.layers = 0;
+    assert_eq!(config.check(), Err(ConfigError::Zero { key: "model.decoder.layers" }));
+
+    let mut config = ModelConfig::default();
+    config.encoder.dropout = 1.0;
+    assert_eq!(config.check(), Err(ConfigError::Dropout { key: "model.encoder.dropout", value: 1.0 }));
+}
+
+#[test]
+fn a_reader_is_refused_by_name() {
+    let said = refusal(|config| config.encoder.reverse = true);
+    assert_eq!(said, "model.encoder.reverse with model.encoder.bidirectional");
+    let said = refusal(|config| (config.encoder.kind, config.encoder.reverse) = (ReaderKind::Bag, true));
+    assert_eq!(said, "model.encoder.reverse with model.encoder.kind = \"bag\"");
+    let said = refusal(|config| config.encoder.activation = Some(ActivationKind::Relu));
+    assert_eq!(said, "model.encoder.activation without model.encoder.kind = \"rnn\"");
+    let said = refusal(|config| {
+        (config.encoder.kind, config.encoder.forget_bias) = (ReaderKind::Gru, Some(1.0));
+    });
+    assert_eq!(said, "model.encoder.forget_bias without model.encoder.kind = \"lstm\"");
+    let each = |sizes: &[usize]| Sizes::Each(sizes.to_vec());
+    let said = refusal(|config| (config.encoder.hidden, config.encoder.layers) = (each(&[4, 8]), Some(3)));
+    assert_eq!(said, "model.encoder.hidden has 2 sizes, model.encoder.layers = 3");
+    assert_eq!(refusal(|config| config.encoder.hidden = each(&[])), "model.encoder.hidden = []");
+    assert_eq!(refusal(|config| config.encoder.hidden = each(&[3, 0])), "model.encoder.hidden = 0");
+}
+
+/// The embedding has 256 numbers, a layer of two directions 512: from the second layer on, they can be added.
+#[test]
+fn a_residual_connection_needs_equal_widths() {
+    assert_eq!(refusal(|config| config.encoder.residual_from = Some(2)), "nothing");
+    let said = refusal(|config| config.encoder.residual_from = Some(1));
+    assert_eq!(said, "model.encoder.residual_from = 1: layer 1 makes 512 numbers of 256");
+    let said = refusal(|config| config.encoder.residual_from = Some(3));
+    assert_eq!(said, "model.encoder.residual_from = 3 with 2 layers");
+}
+
+#[test]
+fn a_context_needs_something_to_be_made_of() {
+    let said = refusal(|config| config.encoder.kind = ReaderKind::Bag);
+    assert_eq!(said, "model.context.kind = \"last\" with model.encoder.kind = \"bag\"");
+    let none = |config: &mut ModelConfig| {
+        (config.context.kind, config.context.projection) = (ContextKind::None, Some(3));
+    };
+    assert_eq!(refusal(none), "model.context.projection with model.context.kind = \"none\"");
+}
+
+#[test]
+fn a_decoder_must_know_something_of_the_source() {
+    let blind = |config: &mut ModelConfig| {
+        (config.context.kind, config.attention.score) = (ContextKind::None, AttentionKind::None);
+    };
+    assert_eq!(refusal(blind), "model.attention.score = \"none\" with model.context.kind = \"none\"");
+    let steps = |config: &mut ModelConfig| {
+        (config.context.kind, config.context.to) = (ContextKind::None, Reach::Steps);
+    };
+    assert_eq!(refusal(steps), "model.context.to with model.context.kind = \"none\"");
+}
+
+#[test]
+fn attention_is_refused_by_name() {
+    let said = |change: fn(&mut AttentionConfig)| refusal(|config| change(&mut config.attention));
+    use AttentionKind::{Additive, Dot, Linear, QueryKey};
+    assert_eq!(
+        said(|attention| (attention.query, attention.feed) = (QueryKind::Previous, false)),
+        "model.attention.query = \"previous\" with model.attention.feed = false"
+    );
+    assert_eq!(
+        said(|attention| attention.scaled = true),
+        "model.attention.scaled with a score that is no inner product"
+    );
+    assert_eq!(
+        said(|attention| attention.activation = Some(ActivationKind::Relu)),
+        "model.attention.activation without model.attention.score = \"linear\""
+    );
+    assert_eq!(
+        said(|attention| (attention.score, attention.heads) = (AttentionKind::None, 2)),
+        "model.attention.heads with model.attention.score = \"none\""
+    );
+    assert_eq!(said(|attention| attention.heads = 0), "model.attention.heads = 0");
+    assert_eq!(
+        said(|attention| (attention.score, attention.heads) = (Additive, 3)),
+        "model.attention.heads = 3 does not divide keys of 256 numbers"
+    );
+    assert_eq!(
+        said(|attention| (attention.score, attention.heads) = (Linear, 3)),
+        "model.attention.heads = 3 does not divide values of 512 numbers"
+    );
+    assert_eq!(said(|attention| (attention.score, attention.heads) = (QueryKey, 8)), "nothing");
+    assert_eq!(said(|attention| attention.score = Dot), "nothing");
+    let narrow = |config: &mut ModelConfig| {
+        (config.attention.score, config.decoder.hidden) = (Dot, 300);
+    };
+    assert_eq!(
+        refusal(narrow),
+        "model.attention.score compares 512 numbers of the encoder with 300 of the decoder"
+    );
+}
+
+#[test]
+fn a_readout_needs_a_context_and_a_tie_equal_sizes() {
+    let joined = |config: &mut ModelConfig| {
+        (config.attention.score, config.decoder.readout) = (AttentionKind::None, Some(ReadoutKind::Joined));
+    };
+    let said = "model.decoder.readout joins the state with a context, and no context reaches the steps";
+    assert_eq!(refusal(joined), said);
+    assert_eq!(
+        refusal(|config| config.decoder.tied = Tied::Output),
+        "model.decoder.tied with model.decoder.hidden = 512 and model.decoder.embedding = 256"
+    );
+    let tied = |config: &mut ModelConfig| {
+        (config.decoder.tied, config.decoder.embedding) = (Tied::All, 512);
+    };
+    assert_eq!(refusal(tied), "model.decoder.tied = \"all\" with source vectors unlike the target's");
+    let mut config = ModelConfig::default();
+    tied(&mut config);
+    config.encoder.embedding = 512;
+    assert_eq!(config.check_vocabularies(10, 10), Ok(()));
+    let error = config.check_vocabularies(10, 11).unwrap_err();
+    assert_eq!(error.to_string(), "model.decoder.tied = \"all\" with vocabularies of 10 and 11 tokens");
+}
+
+/// A bag of one-hot vectors is as wide as the vocabulary, so what does not fit is found when that is known.
+#[test]
+fn a_bag_of_one_hot_vectors_is_checked_when_its_width_is_known() {
+    let mut config = ModelConfig::default();
+    (config.encoder.kind, config.encoder.input) = (ReaderKind::Bag, InputKind::OneHot);
+    (config.context.kind, config.attention.score) = (ContextKind::None, AttentionKind::Dot);
+    assert_eq!(config.check(), Ok(()));
+    assert_eq!(config.check_vocabularies(512, 9), Ok(()));
+    let error = config.check_vocabularies(9, 9).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "model.attention.score compares 9 numbers of the encoder with 512 of the decoder"
+    );
+}
+
+#[test]
+fn a_copy_needs_equal_states() {
+    let copy = |change: &dyn Fn(&mut ModelConfig)| {
+        refusal(|config| {
+            config.bridge = BridgeKind::Copy;
+            change(config);
+        })
+    };
+    assert_eq!(copy(&|_| {}), "nothing");
+    assert_eq!(
+        copy(&|config| config.encoder.bidirectional = false),
+        "model.bridge = \"copy\" cannot take 2 × 256 encoder states to 2 × 512 decoder states"
+    );
+    assert_eq!(
+        copy(&|config| config.encoder.hidden = Sizes::Each(vec![128, 256])),
+        "model.bridge = \"copy\" cannot take 256 and 512 encoder states to 2 × 512 decoder states"
+    );
+    assert_eq!(
+        copy(&|config| config.encoder.kind = ReaderKind::Gru),
+        "model.bridge = \"copy\" cannot take a state of 1 part to one of 2"
+    );
+    assert_eq!(copy(&|config| config.context.kind = ContextKind::None), "nothing");
+}
+
+#[test]
+fn what_has_no_recurrence_is_refused_by_name() {
+    use crate::config::{FeedForwardKind, NormPlace};
+    let reader = |change: fn(&mut EncoderConfig)| {
+        refusal(|config| {
+            config.encoder.kind = ReaderKind::Transformer;
+            change(&mut config.encoder);
+        })
+    };
+    assert_eq!(reader(|_| ()), "nothing");
+    assert_eq!(reader(|encoder| encoder.heads = Some(0)), "model.encoder.heads = 0");
+    assert_eq!(
+        reader(|encoder| encoder.heads = Some(3)),
+        "model.encoder.heads = 3 does not divide states of 256 numbers"
+    );
+    assert_eq!(
+        reader(|encoder| {
+            (encoder.embedding, encoder.positions) = (12, Some(PositionKind::Rotary));
+        }),
+        "model.encoder.positions = \"rotary\" with heads of 3 numbers"
+    );
+    assert_eq!(
+        reader(|encoder| encoder.layer_norm = true),
+        "model.encoder.layer_norm with a reader without recurrence"
+    );
+    assert_eq!(
+        reader(|encoder| encoder.input = InputKind::OneHot),
+        "model.encoder.input = \"one-hot\" with model.encoder.kind = \"transformer\""
+    );
+    assert_eq!(
+        refusal(|config| config.encoder.heads = Some(2)),
+        "model.encoder.heads without model.encoder.kind = \"transformer\" or \"self-attention\""
+    );
+    assert_eq!(
+        refusal(|config| {
+            (config.encoder.kind, config.encoder.kernel) = (ReaderKind::Conv, Some(4));
+        }),
+        "model.encoder.kernel = 4"
+    );
+    assert_eq!(
+        refusal(|config| {
+            (config.encoder.kind, config.encoder.positions) = (ReaderKind::Conv, Some(PositionKind::Rotary));
+        }),
+        "model.encoder.positions = \"rotary\" with model.encoder.kind = \"conv\""
+    );
+    assert_eq!(
+        refusal(|config| {
+            (config.encoder.kind, config.encoder.hidden) = (ReaderKind::Conv, Sizes::Each(vec![3, 4]));
+        }),
+        "model.encoder.hidden is a list with model.encoder.kind = \"conv\""
+    );
+    assert_eq!(
+        refusal(|config| {
+            (config.decoder.kind, config.decoder.kernel) = (WriterKind::Conv, Some(0));
+        }),
+        "model.decoder.kernel = 0"
+    );
+    assert_eq!(
+        refusal(|config| config.decoder.kernel = Some(3)),
+        "model.decoder.kernel without model.decoder.kind = \"conv\""
+    );
+    assert_eq!(
+        refusal(|config| {
+            config.encoder.kind = ReaderKind::SelfAttention;
+            config.encoder.norm = Some(NormPlace::Post);
+        }),
+        "model.encoder.norm without model.encoder.kind = \"transformer\""
+    );
+
+    let writer = |change: fn(&mut ModelConfig)| {
+        refusal(|config| {
+            config.decoder.kind = WriterKind::Transformer;
+            change(config);
+        })
+    };
+    assert_eq!(writer(|_| ()), "nothing");
+    assert_eq!(writer(|config| config.decoder.tied = Tied::All), "nothing");
+    assert_eq!(
+        writer(|config| config.attention.score = AttentionKind::Dot),
+        "[model.attention] with a writer without recurrence"
+    );
+    assert_eq!(
+        writer(|config| config.context.kind = ContextKind::Mean),
+        "[model.context] with a writer without recurrence"
+    );
+    assert_eq!(
+        writer(|config| config.bridge = BridgeKind::Copy),
+        "model.bridge with a writer without recurrence"
+    );
+    assert_eq!(
+        writer(|config| config.decoder.readout = Some(ReadoutKind::State)),
+        "model.decoder.readout with a writer without recurrence"
+    );
+    assert_eq!(
+        refusal(|config| config.decoder.feed_forward = Some(FeedForwardKind::Gelu)),
+        "model.decoder.feed_forward without model.decoder.kind = \"transformer\""
+    );
+    assert_eq!(
+        writer(|config| {
+            config.decoder.kind = WriterKind::Attention;
+            config.decoder.positions = Some(PositionKind::Rotary);
+        }),
+        "model.decoder.positions = \"rotary\" with model.decoder.kind = \"attention\""
+    );
+}
