@@ -66,6 +66,30 @@ macro_rules! cells {
             }
         }
 
+        impl WriterKind {
+            /// What it has in common with readers.
+            pub(crate) fn family(self) -> Family {
+                match self {
+                    $(WriterKind::$kind)|* => Family::Recurrent,
+                    WriterKind::Attention => Family::Bare,
+                    WriterKind::Transformer => Family::Transformer,
+                    WriterKind::Conv => Family::Conv,
+                }
+            }
+        }
+
+        impl ReaderKind {
+            /// What it has in common with writers.
+            pub(crate) fn family(self) -> Family {
+                match self {
+                    $(ReaderKind::$kind)|* => Family::Recurrent,
+                    ReaderKind::Bag | ReaderKind::SelfAttention => Family::Bare,
+                    ReaderKind::Transformer => Family::Transformer,
+                    ReaderKind::Conv => Family::Conv,
+                }
+            }
+        }
+
         impl CellKind {
             fn engine<A: Activation>(self) -> AnyCell {
                 match self {
@@ -87,6 +111,19 @@ cells! {
     Lstm => Lstm,
 }
 
+/// What readers and writers have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Layers of a cell.
+    Recurrent,
+    /// A Transformer's layers.
+    Transformer,
+    /// Gated convolutions.
+    Conv,
+    /// Bare attention, or no layers at all.
+    Bare,
+}
+
 /// A cell as a config describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
@@ -101,6 +138,16 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// A cell with what a config says of it.
+    pub(crate) fn new(
+        kind: CellKind,
+        activation: Option<ActivationKind>,
+        layer_norm: bool,
+        forget_bias: Option<f32>,
+    ) -> Cell {
+        Cell { kind, activation: activation.unwrap_or_default(), layer_norm, forget_bias }
+    }
+
     /// The cell as the engine takes it.
     pub fn engine(self) -> AnyCell {
         with_activation!(self.activation, A => self.kind.engine::<A>())

@@ -8,7 +8,7 @@ pub use classifier::{ClassifierConfig, FeatureConfig, FeatureKind, LabellerConfi
 
 use crate::activation::ActivationKind;
 use crate::attention::{AttentionKind, Made, Score, ScoreKind};
-use crate::cell::{Cell, ReaderKind, WriterKind};
+use crate::cell::{Cell, Family, ReaderKind, WriterKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -380,16 +380,27 @@ impl Default for DecoderConfig {
     }
 }
 
+impl Family {
+    /// How many heads look where nothing is said.
+    fn usual_heads(self) -> usize {
+        if self == Family::Transformer { 4 } else { 1 }
+    }
+
+    /// How a step's place is told where nothing is said.
+    fn usual_positions(self) -> PositionKind {
+        match self {
+            Family::Transformer => PositionKind::Sinusoidal,
+            Family::Conv => PositionKind::Learned,
+            Family::Recurrent | Family::Bare => PositionKind::None,
+        }
+    }
+}
+
 impl EncoderConfig {
     /// The cell of its layers; a bag has none.
     pub fn cell(&self) -> Option<Cell> {
-        let cell = |kind| Cell {
-            kind,
-            activation: self.activation.unwrap_or_default(),
-            layer_norm: self.layer_norm,
-            forget_bias: self.forget_bias,
-        };
-        self.kind.cell().map(cell)
+        let cell = self.kind.cell()?;
+        Some(Cell::new(cell, self.activation, self.layer_norm, self.forget_bias))
     }
 
     /// The units of each layer, in each direction; a bag has no layers.
@@ -422,16 +433,12 @@ impl EncoderConfig {
 
     /// How many heads look.
     pub fn heads(&self) -> usize {
-        self.heads.unwrap_or(if self.kind == ReaderKind::Transformer { 4 } else { 1 })
+        self.heads.unwrap_or(self.kind.family().usual_heads())
     }
 
     /// How a step's place is told.
     pub fn positions(&self) -> PositionKind {
-        self.positions.unwrap_or(match self.kind {
-            ReaderKind::Transformer => PositionKind::Sinusoidal,
-            ReaderKind::Conv => PositionKind::Learned,
-            _ => PositionKind::None,
-        })
+        self.positions.unwrap_or(self.kind.family().usual_positions())
     }
 
     /// How many steps a convolution sees.
@@ -448,13 +455,8 @@ impl EncoderConfig {
 impl DecoderConfig {
     /// The cell of its layers; attention has none.
     pub fn cell(&self) -> Option<Cell> {
-        let cell = |kind| Cell {
-            kind,
-            activation: self.activation.unwrap_or_default(),
-            layer_norm: self.layer_norm,
-            forget_bias: self.forget_bias,
-        };
-        self.kind.cell().map(cell)
+        let cell = self.kind.cell()?;
+        Some(Cell::new(cell, self.activation, self.layer_norm, self.forget_bias))
     }
 
     /// The states of its layers; attention has none.
@@ -473,16 +475,12 @@ impl DecoderConfig {
 
     /// How many heads look.
     pub fn heads(&self) -> usize {
-        self.heads.unwrap_or(if self.kind == WriterKind::Transformer { 4 } else { 1 })
+        self.heads.unwrap_or(self.kind.family().usual_heads())
     }
 
     /// How a step's place is told.
     pub fn positions(&self) -> PositionKind {
-        self.positions.unwrap_or(match self.kind {
-            WriterKind::Transformer => PositionKind::Sinusoidal,
-            WriterKind::Conv => PositionKind::Learned,
-            _ => PositionKind::None,
-        })
+        self.positions.unwrap_or(self.kind.family().usual_positions())
     }
 
     /// How many steps a convolution sees.
