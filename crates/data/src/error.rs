@@ -119,6 +119,30 @@ pub enum DataError {
     /// Nothing in the text occurs often enough to enter the vocabulary.
     #[error("no token occurs {min_count} times or more in the text")]
     EmptyVocabulary { min_count: u64 },
+
+    /// A file is none that `couplet prepare` wrote.
+    #[error("{path}: not a corpus that couplet prepared")]
+    ForeignCorpus { path: PathBuf },
+
+    /// A corpus that an older or a newer couplet wrote.
+    #[error("{path}: a corpus of version {version}; this couplet reads version {known}")]
+    CorpusVersion { path: PathBuf, version: u32, known: u32 },
+
+    /// A corpus with wrong bytes in it, or without its end.
+    #[error("{path}: the corpus is damaged: {reason}")]
+    DamagedCorpus { path: PathBuf, reason: String },
+
+    /// A corpus that was prepared with another config.
+    #[error("{path}: prepared with {key} = {before}, and the config has {now}")]
+    PreparedOtherwise { path: PathBuf, key: String, before: String, now: String },
+
+    /// Text that is needed more than once comes from where it can be read once.
+    #[error("standard input cannot be read again")]
+    ReadOnce,
+
+    /// Somebody wanted it to end.
+    #[error("stopped; nothing was written")]
+    Interrupted,
 }
 
 impl DataError {
@@ -216,6 +240,14 @@ impl DataError {
                 "four entries are special tokens; choose a vocab_size of 5 or more"
             }
             DataError::EmptyVocabulary { .. } => "lower min_count, or train on more text",
+            DataError::ForeignCorpus { .. }
+            | DataError::CorpusVersion { .. }
+            | DataError::DamagedCorpus { .. } => "run `couplet prepare` again",
+            DataError::PreparedOtherwise { .. } => {
+                "run `couplet prepare` again with this config, or give the key the value that it had"
+            }
+            DataError::ReadOnce => "write it to a file, and name that",
+            DataError::Interrupted => return None,
         };
         Some(hint.to_owned())
     }

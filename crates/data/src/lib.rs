@@ -56,9 +56,11 @@
 
 mod batches;
 mod corpora;
+mod corpus_file;
 mod cut;
 pub mod demo;
 mod error;
+mod example;
 mod files;
 mod labels;
 mod lines;
@@ -70,8 +72,10 @@ mod unpack;
 
 pub use batches::{Batches, Position, Stop, in_order};
 pub use corpora::{Column, Columns, Corpus, Files, Format};
+pub use corpus_file::{CorpusFile, CorpusWriter};
 pub use cut::{Cut, Keep};
 pub use error::DataError;
+pub use example::{Example, Fetch, add_to_checksum};
 pub use files::{WholeFile, write_whole};
 pub use labels::{Labelled, LabelledText, LabelledTexts, Labels};
 pub use lines::Lines;
