@@ -2,11 +2,11 @@
 
 use crate::ours::{Contents, floats, padded, peak_megabytes, save, tokens, weights_of};
 use anyhow::{Result, anyhow};
-use couplet_data::{Batches, Position, in_order};
+use couplet_data::{DataError, END, Example, Fetch, Position, START, in_order};
 use couplet_nn::{Pass, Seq2Seq, Training};
 use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::{Device, Isa, Params, Tape};
-use couplet_train::{Config, Corpus, Lessons, mean_loss};
+use couplet_train::{Config, Corpus, Lessons, batch_of, mean_loss};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -48,22 +48,23 @@ pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>
     let vocabularies = (corpus.source.vocabulary_size(), corpus.target.vocabulary_size());
     let model = Seq2Seq::new(&mut params, &config.model, vocabularies.0, vocabularies.1)?;
 
-    let batches = Batches::new(&corpus.train.lengths(), config.train.batch_tokens, config.train.seed);
-    let chosen: Vec<Vec<u32>> =
-        batches.starting_at(Position::default()).take(arguments.batches).map(|stop| stop.examples).collect();
+    let stops = corpus.feed(&config)?.starting_at(Position::default()).take(arguments.batches);
+    let chosen = stops.map(|stop| Ok(stop?.examples)).collect::<Result<Vec<Vec<Example>>, DataError>>()?;
     if let Some(path) = dump {
-        let valid = in_order(&corpus.valid.lengths(), config.train.batch_tokens);
+        let valid = in_order(&corpus.valid.costs(), config.train.batch_tokens);
+        let valid = valid.iter().map(|numbers| corpus.valid.fetch(numbers));
+        let valid = valid.collect::<Result<Vec<_>, _>>()?;
         let settings = [config.train.rate, config.train.clip, config.label_smoothing()];
-        save(path, &dumped(&params, &corpus, &chosen, &valid, settings))?;
+        save(path, &dumped(&params, &chosen, &valid, settings))?;
     }
 
     let mut adam = Optimiser::adam().clipped(config.train.clip);
     let (mut measured, mut start) = (0, Instant::now());
-    for (i, numbers) in chosen.iter().enumerate() {
+    for (i, examples) in chosen.iter().enumerate() {
         if i == WARM_UP {
             (measured, start) = (0, Instant::now());
         }
-        let batch = corpus.train.batch(numbers);
+        let batch = batch_of(examples);
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: config.train.seed, update: i as u32 };
         let loss = model.loss(&Pass::training(&params, training), &batch, config.label_smoothing()).mean;
@@ -80,23 +81,18 @@ pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>
 /// What the twin starts from: weights under its own names, settings, and padded batches of ids.
 fn dumped(
     params: &Params,
-    corpus: &Corpus,
-    train: &[Vec<u32>],
-    valid: &[Vec<u32>],
+    train: &[Vec<Example>],
+    valid: &[Vec<Example>],
     settings: [f32; 3],
 ) -> Vec<(String, Contents)> {
     let mut all = weights_of(params);
     all.push(("settings".to_owned(), floats(&[3], &settings)));
-    for (set, examples, batches) in [("train", &corpus.train, train), ("valid", &corpus.valid, valid)] {
-        for (i, numbers) in batches.iter().enumerate() {
-            let (sources, targets): (Vec<_>, Vec<_>) =
-                numbers.iter().map(|&number| examples.get(number)).unzip();
-            let around = |target: &&[u32]| [&[couplet_data::START], *target, &[couplet_data::END]].concat();
-            all.push((
-                format!("{set}/{i}/source"),
-                tokens(&padded(sources.iter().map(|source| source.to_vec()))),
-            ));
-            all.push((format!("{set}/{i}/target"), tokens(&padded(targets.iter().map(around)))));
+    for (set, batches) in [("train", train), ("valid", valid)] {
+        for (i, examples) in batches.iter().enumerate() {
+            let sources = examples.iter().map(|example| example.source.clone());
+            let around = |example: &Example| [&[START], &example.target[..], &[END]].concat();
+            all.push((format!("{set}/{i}/source"), tokens(&padded(sources))));
+            all.push((format!("{set}/{i}/target"), tokens(&padded(examples.iter().map(around)))));
         }
     }
     all

@@ -11,7 +11,7 @@ const PLAIN_LINE_EVERY: Duration = Duration::from_secs(10);
 /// Shows events on stderr.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
-    planned: u64,
+    planned: Option<u64>,
     last_line: Option<Instant>,
 }
 
@@ -23,14 +23,16 @@ impl Progress {
             let style = ProgressStyle::with_template(&template);
             ProgressBar::new(0).with_style(style.expect("a template of known words"))
         });
-        Progress { bar, planned: 0, last_line: None }
+        Progress { bar, planned: None, last_line: None }
     }
 
     pub(crate) fn show(&mut self, event: &Event) {
         match event {
             Event::Start { about, parameters, updates, .. } => {
                 self.planned = *updates;
-                self.bar.iter().for_each(|bar| bar.set_length(*updates));
+                if let (Some(bar), Some(updates)) = (&self.bar, updates) {
+                    bar.set_length(*updates);
+                }
                 self.line(&format!("{}; {parameters} parameters", described(*about)));
             }
             Event::Resume { update, seconds, passed_over } => {
@@ -50,7 +52,8 @@ impl Progress {
                     }
                     None if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_LINE_EVERY) => {
                         self.last_line = Some(Instant::now());
-                        say(format_args!("update {update}/{}  {text}", self.planned));
+                        let planned = self.planned.map_or_else(String::new, |planned| format!("/{planned}"));
+                        say(format_args!("update {update}{planned}  {text}"));
                     }
                     None => {}
                 }

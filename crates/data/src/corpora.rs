@@ -17,6 +17,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::DataError;
 use crate::unpack::STANDARD_INPUT;
 
 /// Where pairs or labelled texts come from: one corpus or several.
@@ -99,6 +100,21 @@ impl Files {
     /// The corpora, one or more, in the order in which they are read.
     pub fn corpora(&self) -> &[Corpus] {
         &self.corpora
+    }
+
+    /// Refuses files that cannot be read a second time.
+    pub fn check_rereadable(&self) -> Result<(), DataError> {
+        let is_stdin = |path: &PathBuf| path == Path::new(STANDARD_INPUT);
+        let once = self.corpora.iter().any(|corpus| match &corpus.format {
+            Format::Parallel(paths) => paths.iter().any(is_stdin),
+            Format::Tsv(path) | Format::Csv(path) | Format::Jsonl(path) => is_stdin(path),
+        });
+        if once { Err(DataError::ReadOnce) } else { Ok(()) }
+    }
+
+    /// Each corpus by itself.
+    pub fn apart(&self) -> impl Iterator<Item = Files> {
+        self.corpora.iter().map(|corpus| Files { corpora: vec![corpus.clone()] })
     }
 
     /// The files, seen from a folder.

@@ -13,6 +13,8 @@
 //! 4. [`Batches`] knows the sentence by its number and its two lengths only. It puts it together with others of about
 //!    the same length, as many as a budget of tokens allows, shuffles what may be shuffled, and remembers the
 //!    [`Position`].
+//! 5. A [`Feed`] fetches the ids of a batch from where they lie: from memory, from a [`CorpusFile`] that holds more than memory does, or
+//!    from a [`Stream`] of text.
 //!
 //! Where a text has a label instead of a translation, [`LabelledTexts`] are read in place of pairs, [`Labels`] are the
 //! vocabulary of the other side, and a long text is [`Cut`].
@@ -37,11 +39,12 @@
 //! assert_eq!(source.encode("Jerry chases Tom."), [4, 7, 6, 5]);
 //! assert_eq!(target.decode(&target.encode("杰瑞 追逐 汤姆")), "杰瑞 追逐 汤姆");
 //!
-//! let lengths: Vec<(usize, usize)> =
-//!     pairs.iter().map(|pair| (source.encode(&pair.source).len(), target.encode(&pair.target).len())).collect();
+//! let tokens = |tokenizer: &Tokenizer, text: &str| tokenizer.encode(text).len() as u32;
+//! let lengths: Vec<(u32, u32)> =
+//!     pairs.iter().map(|pair| (tokens(&source, &pair.source), tokens(&target, &pair.target))).collect();
 //! assert_eq!(lengths, [(4, 3), (3, 2)]);
-//! for batch in Batches::new(&lengths, 4096, 42).epoch(0) {
-//!     for example in batch {
+//! for batch in Batches::new(lengths, 4096, 42).epoch(0).iter() {
+//!     for &example in batch {
 //!         let pair = &pairs[example as usize];
 //!         println!("{:?} → {:?}", source.encode(&pair.source), target.encode(&pair.target));
 //!     }
@@ -61,25 +64,29 @@ mod cut;
 pub mod demo;
 mod error;
 mod example;
+mod feed;
 mod files;
 mod labels;
 mod lines;
 mod pairs;
 pub mod random;
 mod records;
+mod stream;
 mod tokenizer;
 mod unpack;
 
-pub use batches::{Batches, Position, Stop, in_order};
+pub use batches::{Batches, Epoch, Position, Stop, Weight, in_order};
 pub use corpora::{Column, Columns, Corpus, Files, Format};
 pub use corpus_file::{CorpusFile, CorpusWriter};
 pub use cut::{Cut, Keep};
 pub use error::DataError;
 pub use example::{Example, Fetch, add_to_checksum};
+pub use feed::Feed;
 pub use files::{WholeFile, write_whole};
 pub use labels::{Labelled, LabelledText, LabelledTexts, Labels};
 pub use lines::Lines;
 pub use pairs::{Pair, Pairs, read_parallel, read_tsv};
 pub use records::{BadLines, Empty, Place, Reading, Skipped};
+pub use stream::{CHUNK, Encode, PairIterator, Stream, StreamOrder, StreamedText, on_all_cores};
 pub use tokenizer::{END, PAD, SPECIAL, START, Tokenizer, TokenizerConfig, TokenizerKind, UNK};
 pub use unpack::{Packing, STANDARD_INPUT};

@@ -47,6 +47,20 @@ pub struct DataConfig {
     pub train: Files,
     /// What it is checked with.
     pub valid: Files,
+    /// A folder that `couplet prepare` made of them: then they are not read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepared: Option<PathBuf>,
+    /// Whether training text is read as the run goes on, in every epoch anew, instead of all at the start.
+    #[serde(default)]
+    pub stream: bool,
+    /// With `stream`: so many pairs are in memory at a time, and shuffled with each other. More mix better, and take more memory.
+    #[serde(default = "shuffle_buffer")]
+    pub shuffle_buffer: usize,
+    /// The most pairs that vocabularies are learnt from. Where there are more, every second, third, … is taken, so that they
+    /// are spread over all of the text: words that are rare enough to be missed would hardly enter a vocabulary, and counting all
+    /// words of a very large corpus takes long and much memory. 0 for all pairs.
+    #[serde(default = "vocabulary_pairs")]
+    pub vocabulary_pairs: usize,
     /// Training pairs with more tokens than this on a side are left out.
     #[serde(default = "longest_pair")]
     pub max_tokens: usize,
@@ -59,6 +73,14 @@ pub struct DataConfig {
     /// `[data.target]`: how targets become tokens
     #[serde(default)]
     pub target: TokenizerConfig,
+}
+
+pub(crate) fn shuffle_buffer() -> usize {
+    100_000
+}
+
+pub(crate) fn vocabulary_pairs() -> usize {
+    2_000_000
 }
 
 fn longest_pair() -> usize {
@@ -229,12 +251,27 @@ impl Config {
     fn relative_to(mut self, folder: &Path) -> Config {
         self.data.train = self.data.train.relative_to(folder);
         self.data.valid = self.data.valid.relative_to(folder);
+        self.data.prepared = self.data.prepared.map(|prepared| folder.join(prepared));
         self
     }
 
     fn check(&self, name: &str) -> Result<(), ConfigFileError> {
         let wrong = |message: &str, hint: &str| Err(ConfigFileError::refused(name, message, hint));
-        let DataConfig { joint_vocabulary, source, target, .. } = &self.data;
+        let DataConfig { joint_vocabulary, source, target, prepared, stream, shuffle_buffer, .. } =
+            &self.data;
+        if *stream && prepared.is_some() {
+            return wrong(
+                "data.stream with data.prepared",
+                "a prepared corpus needs no stream; leave one of them out",
+            );
+        }
+        if *stream && *shuffle_buffer == 0 {
+            return wrong("data.shuffle_buffer = 0", "at least 1; thousands mix well");
+        }
+        if *stream && self.train.steps.is_none() && self.train.schedule.ends_at_zero() {
+            let message = "data.stream with a schedule that ends with the last update";
+            return wrong(message, "how many updates a stream has is not known before; set train.steps");
+        }
         if *joint_vocabulary && target != source && *target != TokenizerConfig::default() {
             let message = "data.joint_vocabulary with a [data.target] unlike [data.source]";
             return wrong(message, "one vocabulary is made as [data.source] says; leave [data.target] out");

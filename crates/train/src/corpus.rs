@@ -1,16 +1,22 @@
-//! From text files to ids.
+//! From pairs of text to what a run learns from.
 
 use crate::config::{Config, DataConfig};
 use crate::error::TrainError;
 use crate::event::{About, Figure};
-use crate::lessons::{BatchLoss, Lessons, Validated, checksum_of_ids};
+use crate::lessons::{BatchLoss, Lessons, Validated};
+use crate::prepared;
+use crate::training_set::TrainingSet;
 use crate::validate::mean_loss;
-use couplet_data::{DataError, END, Empty, Files, Pair, Pairs, Reading, START, Tokenizer};
+use couplet_data::{
+    DataError, END, Empty, Encode, Example, Feed, Fetch, Files, Pair, PairIterator, Pairs, Reading, START,
+    Stream, StreamOrder, StreamedText, Tokenizer, TokenizerConfig, Weight, add_to_checksum, on_all_cores,
+};
 use couplet_metrics::bleu;
 use couplet_nn::{Batch, Pass, Seq2Seq};
 use couplet_search::{Folder, SearchConfig, Translator};
 use couplet_tensor::Params;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Pairs as ids, without special tokens.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +33,7 @@ pub struct Corpus {
     /// The targets' tokenizer.
     pub target: Tokenizer,
     /// What the model learns from.
-    pub train: Examples,
+    pub train: TrainingSet,
     /// What it is checked with.
     pub valid: Examples,
     /// The same as text.
@@ -44,12 +50,55 @@ pub fn read(files: &Files, empty: Empty) -> Result<Vec<Pair>, DataError> {
 impl Corpus {
     /// Trains tokenizers on the training pairs and turns all pairs into ids.
     pub fn new(config: &DataConfig, train: &[Pair], valid: &[Pair]) -> Result<Corpus, DataError> {
-        let (source, target) = tokenizers(config, train)?;
-        let all = Examples::new(train, &source, &target);
-        let (train, left_out) = all.up_to(config.max_tokens);
+        let corpora = [Weight { examples: train.len() as u32, weight: 1.0 }];
+        Corpus::of_several(config, train, &corpora, valid)
+    }
+
+    /// As [`Corpus::new`], of pairs from several corpora that stand one after the other.
+    fn of_several(
+        config: &DataConfig,
+        train: &[Pair],
+        corpora: &[Weight],
+        valid: &[Pair],
+    ) -> Result<Corpus, DataError> {
+        let [source, target] = tokenizers(config, train.len(), || Ok(train.iter().cloned().map(Ok)))?;
+        let ids = on_all_cores(train, encoder(&source, &target, config.max_tokens));
+        let mut weights = corpora.to_vec();
+        let mut rest = &ids[..];
+        for corpus in &mut weights {
+            let (own, others) = rest.split_at(corpus.examples as usize);
+            (corpus.examples, rest) = (own.iter().flatten().count() as u32, others);
+        }
+        let examples: Examples = ids.into_iter().flatten().collect();
+        let (left_out, checksum) = (train.len() - examples.len(), examples.checksum());
+        let train = TrainingSet::numbered(Arc::new(examples), weights, checksum);
         let valid_pairs = valid.to_vec();
         let valid = Examples::new(valid, &source, &target);
         Ok(Corpus { source, target, train, valid, valid_pairs, left_out })
+    }
+
+    /// Pairs that are read as the run goes on. Before, they are read for their number and checksum and for the vocabularies.
+    fn streamed(config: &Config) -> Result<Corpus, DataError> {
+        let data = &config.data;
+        data.train.check_rereadable()?;
+        let Survey { weights, checksum } = Survey::of(&data.train, |pairs| pairs)?;
+        let pairs = weights.iter().map(|corpus| corpus.examples as usize).sum();
+        let [source, target] = tokenizers(data, pairs, || pairs_of(&data.train))?;
+        let texts = data.train.apart().zip(weights).map(|(files, weight)| {
+            let open = move || Ok(Box::new(pairs_of(&files)?) as PairIterator);
+            StreamedText { open: Box::new(open), weight }
+        });
+        let order = StreamOrder {
+            buffer: data.shuffle_buffer,
+            budget_tokens: config.train.batch_tokens,
+            cost: Corpus::cost,
+            seed: config.train.seed,
+        };
+        let stream = Stream::new(texts.collect(), encoder(&source, &target, data.max_tokens), order);
+        let train = TrainingSet::Streamed { stream: Arc::new(stream), checksum };
+        let valid_pairs = read(&data.valid, Empty::Refuse)?;
+        let valid = Examples::new(&valid_pairs, &source, &target);
+        Ok(Corpus { source, target, train, valid, valid_pairs, left_out: 0 })
     }
 
     /// The BLEU of the translations of the first lines of the validation set.
@@ -70,12 +119,26 @@ impl Lessons for Corpus {
     type Model = Seq2Seq;
 
     fn read(config: &Config) -> Result<Corpus, DataError> {
-        let [train, valid] = [&config.data.train, &config.data.valid].map(|files| read(files, Empty::Refuse));
-        Corpus::new(&config.data, &train?, &valid?)
+        let data = &config.data;
+        if let Some(folder) = &data.prepared {
+            return prepared::read(folder, config);
+        }
+        if data.stream {
+            return Corpus::streamed(config);
+        }
+        let mut corpora: Vec<Weight> =
+            weights_of(&data.train).map(|weight| Weight { examples: 0, weight }).collect();
+        let mut pairs = pairs_of(&data.train)?;
+        let mut train = Vec::new();
+        while let Some(pair) = pairs.next().transpose()? {
+            train.push(pair);
+            corpora[pairs.corpus()].examples += 1;
+        }
+        Corpus::of_several(data, &train, &corpora, &read(&data.valid, Empty::Refuse)?)
     }
 
     fn model(&self, params: &mut Params, config: &Config) -> Result<Seq2Seq, TrainError> {
-        if self.train.is_empty() {
+        if self.train.count() == 0 {
             return Err(TrainError::NothingToLearn { max_tokens: config.data.max_tokens });
         }
         let (sources, targets) = (self.source.vocabulary_size(), self.target.vocabulary_size());
@@ -84,7 +147,7 @@ impl Lessons for Corpus {
 
     fn about(&self) -> About {
         About::Pairs {
-            pairs: self.train.len(),
+            pairs: self.train.count(),
             left_out: self.left_out,
             vocabularies: [self.source.vocabulary_size(), self.target.vocabulary_size()],
         }
@@ -97,23 +160,27 @@ impl Lessons for Corpus {
         ]
     }
 
-    fn lengths(&self) -> Vec<(usize, usize)> {
-        self.train.lengths()
+    fn feed(&self, config: &Config) -> Result<Feed, DataError> {
+        self.train.feed(&config.train, Corpus::cost)
     }
 
-    fn loss(&self, model: &Seq2Seq, pass: &Pass, examples: &[u32], config: &Config) -> BatchLoss {
-        let batch = self.train.batch(examples);
+    /// The source's tokens, and the target's with its end.
+    fn cost((source, target): (u32, u32)) -> (u32, u32) {
+        (source, target + 1)
+    }
+
+    fn loss(&self, model: &Seq2Seq, pass: &Pass, examples: &[Example], config: &Config) -> BatchLoss {
+        let batch = batch_of(examples);
         let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
         BatchLoss { mean, targets: batch.targets(), tokens: batch.tokens() }
     }
 
-    fn targets(&self, examples: &[u32]) -> usize {
-        examples.iter().map(|&example| self.train.get(example).1.len() + 1).sum()
+    fn targets(&self, examples: &[Example]) -> usize {
+        examples.iter().map(|example| example.target.len() + 1).sum()
     }
 
     fn checksum(&self) -> u32 {
-        let Examples { sources, targets } = &self.train;
-        checksum_of_ids(sources.iter().chain(targets).map(Vec::as_slice))
+        self.train.checksum()
     }
 
     fn validate(&self, model: &Seq2Seq, params: &Params, config: &Config) -> Validated {
@@ -124,23 +191,114 @@ impl Lessons for Corpus {
     }
 }
 
-/// Trains the tokenizers of both sides.
-fn tokenizers(config: &DataConfig, train: &[Pair]) -> Result<(Tokenizer, Tokenizer), DataError> {
-    let (sources, targets) = (train.iter().map(|pair| &pair.source), train.iter().map(|pair| &pair.target));
-    if config.joint_vocabulary {
-        let both = Tokenizer::train(&config.source, sources.chain(targets))?;
-        return Ok((both.clone(), both));
+/// Packs examples.
+pub fn batch_of(examples: &[Example]) -> Batch {
+    let pairs: Vec<(&[u32], &[u32])> =
+        examples.iter().map(|example| (&example.source[..], &example.target[..])).collect();
+    let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
+    Batch::new(&pairs, &numbers, START, END)
+}
+
+pub(crate) fn pairs_of(files: &Files) -> Result<Pairs, DataError> {
+    Pairs::open(files, Reading::default())
+}
+
+/// How often the pairs of each corpus come up in an epoch.
+pub(crate) fn weights_of(files: &Files) -> impl Iterator<Item = f64> {
+    files.corpora().iter().map(|corpus| corpus.weight)
+}
+
+/// What is known of text after it has been read once.
+pub(crate) struct Survey {
+    /// How many pairs each corpus has, and how often they come up.
+    pub(crate) weights: Vec<Weight>,
+    /// Of all text, and of the weights.
+    pub(crate) checksum: u32,
+}
+
+impl Survey {
+    /// Reads text, through something that may watch it.
+    pub(crate) fn of<I>(files: &Files, watched: impl Fn(Pairs) -> I) -> Result<Survey, DataError>
+    where
+        I: Iterator<Item = Result<Pair, DataError>>,
+    {
+        let mut survey = Survey { weights: Vec::new(), checksum: 0 };
+        for (files, weight) in files.apart().zip(weights_of(files)) {
+            let mut examples = 0;
+            for pair in watched(pairs_of(&files)?) {
+                let Pair { source, target } = pair?;
+                examples += 1;
+                for text in [source, target] {
+                    survey.add(&(text.len() as u64).to_le_bytes());
+                    survey.add(text.as_bytes());
+                }
+            }
+            survey.weights.push(Weight { examples, weight });
+            survey.add(&weight.to_le_bytes());
+        }
+        Ok(survey)
     }
-    Ok((Tokenizer::train(&config.source, sources)?, Tokenizer::train(&config.target, targets)?))
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.checksum = crc32c::crc32c_append(self.checksum, bytes);
+    }
+}
+
+/// Trains the tokenizers of both sides, at the same time, on pairs that can be read as often as is needed.
+pub(crate) fn tokenizers<I>(
+    config: &DataConfig,
+    count: usize,
+    pairs: impl Fn() -> Result<I, DataError> + Sync,
+) -> Result<[Tokenizer; 2], DataError>
+where
+    I: Iterator<Item = Result<Pair, DataError>>,
+{
+    // Spread over all pairs, since the beginning of a corpus is often unlike the rest of it.
+    let step = match config.vocabulary_pairs {
+        0 => 1,
+        most => count.div_ceil(most).max(1),
+    };
+    let train = |config: &TokenizerConfig, texts: fn(Pair) -> Vec<String>| {
+        train_tokenizer(config, pairs()?.step_by(step), texts)
+    };
+    if config.joint_vocabulary {
+        let both = train(&config.source, |pair| vec![pair.source, pair.target])?;
+        return Ok([both.clone(), both]);
+    }
+    std::thread::scope(|scope| {
+        let source = scope.spawn(|| train(&config.source, |pair| vec![pair.source]));
+        let target = train(&config.target, |pair| vec![pair.target]);
+        let source = source.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok([source?, target?])
+    })
+}
+
+/// Trains a tokenizer on some texts of each pair.
+fn train_tokenizer(
+    config: &TokenizerConfig,
+    pairs: impl Iterator<Item = Result<Pair, DataError>>,
+    texts: fn(Pair) -> Vec<String>,
+) -> Result<Tokenizer, DataError> {
+    let mut failed = None;
+    let sound = pairs.map_while(|pair| pair.map_err(|error| failed = Some(error)).ok());
+    let trained = Tokenizer::train(config, sound.flat_map(texts));
+    failed.map_or(trained, Err)
+}
+
+/// What makes ids of a pair, unless a side has more tokens than this.
+pub(crate) fn encoder(source: &Tokenizer, target: &Tokenizer, most: usize) -> Encode {
+    let (source, target) = (source.clone(), target.clone());
+    Box::new(move |pair| {
+        let ids = [source.encode(&pair.source), target.encode(&pair.target)];
+        ids.iter().all(|side| side.len() <= most).then_some(ids)
+    })
 }
 
 impl Examples {
-    /// Turns pairs into ids.
+    /// Turns pairs into ids, on all cores.
     pub fn new(pairs: &[Pair], source: &Tokenizer, target: &Tokenizer) -> Examples {
-        Examples {
-            sources: pairs.iter().map(|pair| source.encode(&pair.source)).collect(),
-            targets: pairs.iter().map(|pair| target.encode(&pair.target)).collect(),
-        }
+        let ids = on_all_cores(pairs, encoder(source, target, usize::MAX));
+        ids.into_iter().flatten().collect()
     }
 
     /// How many there are.
@@ -159,7 +317,7 @@ impl Examples {
     }
 
     /// What each costs a batch: the source's tokens, and the target's with its end.
-    pub fn lengths(&self) -> Vec<(usize, usize)> {
+    pub fn costs(&self) -> Vec<(usize, usize)> {
         self.sources
             .iter()
             .zip(&self.targets)
@@ -173,13 +331,34 @@ impl Examples {
         Batch::new(&pairs, numbers, START, END)
     }
 
-    /// Those that have at most so many tokens on each side, and how many have not.
-    fn up_to(self, most: usize) -> (Examples, usize) {
-        let before = self.len();
-        let fits = |(source, target): &(Vec<u32>, Vec<u32>)| source.len() <= most && target.len() <= most;
-        let (sources, targets): (Vec<_>, Vec<_>) =
-            self.sources.into_iter().zip(self.targets).filter(fits).unzip();
-        let left_out = before - sources.len();
-        (Examples { sources, targets }, left_out)
+    fn checksum(&self) -> u32 {
+        let pairs = self.sources.iter().zip(&self.targets);
+        pairs.fold(0, |sum, (source, target)| add_to_checksum(sum, source, target))
+    }
+}
+
+impl FromIterator<[Vec<u32>; 2]> for Examples {
+    fn from_iter<I: IntoIterator<Item = [Vec<u32>; 2]>>(pairs: I) -> Examples {
+        let (sources, targets) = pairs.into_iter().map(|[source, target]| (source, target)).unzip();
+        Examples { sources, targets }
+    }
+}
+
+impl Fetch for Examples {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn lengths(&self) -> Result<Vec<(u32, u32)>, DataError> {
+        let pairs = self.sources.iter().zip(&self.targets);
+        Ok(pairs.map(|(source, target)| (source.len() as u32, target.len() as u32)).collect())
+    }
+
+    fn fetch(&self, numbers: &[u32]) -> Result<Vec<Example>, DataError> {
+        let example = |&number: &u32| {
+            let (source, target) = self.get(number);
+            Example { number, source: source.to_vec(), target: target.to_vec() }
+        };
+        Ok(numbers.iter().map(example).collect())
     }
 }

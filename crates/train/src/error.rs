@@ -28,6 +28,12 @@ pub enum TrainError {
         /// The folder.
         path: PathBuf,
     },
+    /// There is something in the place of a new folder.
+    #[error("{}: exists already", path.display())]
+    Exists {
+        /// The place.
+        path: PathBuf,
+    },
     /// Another run is at work in the folder.
     #[error("{}: another run is training into this folder", path.display())]
     InUse {
@@ -124,6 +130,7 @@ impl TrainError {
             TrainError::Occupied { .. } => {
                 "--resume goes on with it; or choose another --out, or remove the folder"
             }
+            TrainError::Exists { .. } => "choose another --out, or remove it",
             TrainError::InUse { .. } => "wait for it, or choose another --out",
             TrainError::Write { .. } => {
                 "check that you may write there and that the disk has room; what was there before is unchanged"

@@ -13,8 +13,9 @@ pub enum Event {
         about: About,
         /// Numbers in the model.
         parameters: usize,
-        /// Updates that are planned.
-        updates: u64,
+        /// Updates that are planned; none where a stream must be read to its end to know.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        updates: Option<u64>,
         /// The version of the program.
         version: &'static str,
         /// What computes, in words.

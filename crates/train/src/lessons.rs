@@ -3,7 +3,7 @@
 use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::train_config::TrainConfig;
-use couplet_data::DataError;
+use couplet_data::{DataError, Example, Feed};
 use couplet_nn::Pass;
 use couplet_search::Folder;
 use couplet_tensor::{Params, Var};
@@ -37,14 +37,23 @@ pub trait Lessons: Sized {
     /// The files of a model folder besides config and weights.
     fn files(&self, folder: &Folder) -> Vec<(PathBuf, String)>;
 
-    /// What each training example costs a batch: the tokens of both sides.
-    fn lengths(&self) -> Vec<(usize, usize)>;
+    /// The training examples, batch after batch.
+    fn feed(&self, config: &Self::Config) -> Result<Feed, DataError>;
+
+    /// The tokens that the sides of an example take of a batch, given how many ids they have.
+    fn cost(lengths: (u32, u32)) -> (u32, u32);
 
     /// The loss of some training examples.
-    fn loss(&self, model: &Self::Model, pass: &Pass, examples: &[u32], config: &Self::Config) -> BatchLoss;
+    fn loss(
+        &self,
+        model: &Self::Model,
+        pass: &Pass,
+        examples: &[Example],
+        config: &Self::Config,
+    ) -> BatchLoss;
 
     /// How many targets these training examples have: tokens or labels.
-    fn targets(&self, examples: &[u32]) -> usize;
+    fn targets(&self, examples: &[Example]) -> usize;
 
     /// A checksum of the training examples.
     fn checksum(&self) -> u32;
@@ -83,13 +92,4 @@ impl Validated {
             Figure::Perplexity(_) => self.bleu,
         }
     }
-}
-
-/// A checksum of lists of ids, in which the places of the cuts count.
-pub(crate) fn checksum_of_ids<'a>(lists: impl Iterator<Item = &'a [u32]>) -> u32 {
-    lists.fold(0, |sum, ids| {
-        let sum = crc32c::crc32c_append(sum, &(ids.len() as u64).to_le_bytes());
-        let bytes: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
-        crc32c::crc32c_append(sum, &bytes)
-    })
 }

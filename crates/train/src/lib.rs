@@ -20,11 +20,13 @@ mod event;
 mod lessons;
 mod log;
 mod measure;
+mod prepared;
 mod same_run;
 mod store;
 mod tensorboard;
 mod train_config;
 mod trainer;
+mod training_set;
 mod validate;
 
 pub use average::{AverageError, average};
@@ -32,12 +34,14 @@ pub use classify::{
     Assessed, ClassifyConfig, ClassifyDataConfig, LabelledCorpus, LabelledExamples, assess, read_labelled,
 };
 pub use config::{AnyConfig, Config, ConfigFileError, DataConfig};
-pub use corpus::{Corpus, Examples, read};
+pub use corpus::{Corpus, Examples, batch_of, read};
 pub use couplet_search::Task;
 pub use error::TrainError;
 pub use event::{About, Event, Figure, Reason};
 pub use lessons::{BatchLoss, Lessons, RunConfig, Validated};
 pub use measure::{Measured, Stretch, measure, peak_of_process};
+pub use prepared::{Preparing, Report, Watch, prepare, report};
 pub use train_config::{BestBy, NotFinite, OptimiserKind, Schedule, TrainConfig};
 pub use trainer::{Trained, Trainer, Updated};
+pub use training_set::{Cost, TrainingSet};
 pub use validate::mean_loss;

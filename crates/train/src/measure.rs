@@ -3,7 +3,7 @@
 use crate::error::TrainError;
 use crate::lessons::Lessons;
 use crate::trainer::Trainer;
-use couplet_data::Position;
+use couplet_data::{DataError, Example, Position};
 use couplet_tensor::profile::{self, Share};
 use std::time::Instant;
 
@@ -58,8 +58,9 @@ impl Measured {
 /// Trains on the first `updates` batches of a run to find its speed, and then on the first quarter of them once more to find the
 /// shares of the operations. Some updates are made before the clock starts.
 pub fn measure<L: Lessons>(trainer: &mut Trainer<L>, updates: usize) -> Result<Measured, TrainError> {
-    let batches: Vec<Vec<u32>> =
-        trainer.batches().starting_at(Position::default()).take(updates).map(|stop| stop.examples).collect();
+    let stops = trainer.feed().starting_at(Position::default()).take(updates);
+    let batches: Vec<Vec<Example>> =
+        stops.map(|stop| Ok(stop?.examples)).collect::<Result<_, DataError>>()?;
     stretch(trainer, batches.iter().cycle().take(WARM_UP))?;
     let speed = stretch(trainer, batches.iter())?;
     profile::start();
@@ -71,7 +72,7 @@ pub fn measure<L: Lessons>(trainer: &mut Trainer<L>, updates: usize) -> Result<M
 
 fn stretch<'a, L: Lessons>(
     trainer: &mut Trainer<L>,
-    batches: impl Iterator<Item = &'a Vec<u32>>,
+    batches: impl Iterator<Item = &'a Vec<Example>>,
 ) -> Result<Stretch, TrainError> {
     let start = Instant::now();
     let (mut updates, mut tokens) = (0, 0);

@@ -4,9 +4,10 @@ use toml::{Table, Value};
 
 /// Keys that may differ: how long to train and what to keep, where the data lies (a checksum says whether it is the same), and
 /// what the finished model is used with.
-const FREE: [&str; 11] = [
+const FREE: [&str; 12] = [
     "data.train",
     "data.valid",
+    "data.prepared",
     "train.epochs",
     "train.steps",
     "train.minutes",
@@ -21,18 +22,23 @@ const FREE: [&str; 11] = [
 /// A key that two configs give different values, with both: `train.rate`, `0.1`, `0.2`.
 pub(crate) fn difference(before: &str, now: &str) -> Option<[String; 3]> {
     let table = |text: &str| text.parse::<Table>().unwrap_or_default();
-    differing("", &table(before), &table(now))
+    difference_apart_from(&FREE, &table(before), &table(now))
 }
 
-fn differing(path: &str, before: &Table, now: &Table) -> Option<[String; 3]> {
+/// The same of any tables, with keys that may differ.
+pub(crate) fn difference_apart_from(free: &[&str], before: &Table, now: &Table) -> Option<[String; 3]> {
+    differing(free, "", before, now)
+}
+
+fn differing(free: &[&str], path: &str, before: &Table, now: &Table) -> Option<[String; 3]> {
     let keys = before.keys().chain(now.keys().filter(|key| !before.contains_key(*key)));
     keys.filter_map(|key| {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        if FREE.contains(&path.as_str()) {
+        if free.contains(&path.as_str()) {
             return None;
         }
         match (before.get(key), now.get(key)) {
-            (Some(Value::Table(before)), Some(Value::Table(now))) => differing(&path, before, now),
+            (Some(Value::Table(before)), Some(Value::Table(now))) => differing(free, &path, before, now),
             (before, now) if before != now => {
                 let said = |value: Option<&Value>| value.map_or("not set".to_owned(), ToString::to_string);
                 Some([path, said(before), said(now)])

@@ -107,6 +107,13 @@ pub enum Schedule {
     Plateau,
 }
 
+impl Schedule {
+    /// Whether the rate depends on which update is the last.
+    pub(crate) fn ends_at_zero(self) -> bool {
+        matches!(self, Schedule::Cosine | Schedule::Linear)
+    }
+}
+
 /// What makes a model the best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

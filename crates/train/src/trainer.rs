@@ -10,7 +10,7 @@ use crate::measure::available_memory;
 use crate::same_run::difference;
 use crate::store::{Found, Store};
 use crate::train_config::{BestBy, NotFinite, Schedule};
-use couplet_data::Batches;
+use couplet_data::{Example, Feed};
 use couplet_nn::{Pass, Training};
 use couplet_search::Folder;
 use couplet_tensor::ops::scale;
@@ -36,7 +36,7 @@ const SHARE_OF_MEMORY: f64 = 0.9;
 pub struct Trainer<L: Lessons> {
     config: L::Config,
     lessons: L,
-    lengths: Vec<(usize, usize)>,
+    feed: Feed,
     model: L::Model,
     params: Params,
     optimiser: Optimiser,
@@ -44,8 +44,8 @@ pub struct Trainer<L: Lessons> {
     state: State,
     /// The state of the last checkpoint.
     saved: Option<State>,
-    /// Updates until the limits of the config.
-    planned: u64,
+    /// Updates until the limits of the config; none where that is not known before all is read.
+    planned: Option<u64>,
     /// The most bytes of the device that an update may use; 0 for no limit.
     memory: usize,
     /// None for a run that writes nothing.
@@ -205,19 +205,20 @@ impl<L: Lessons> Trainer<L> {
         let train = config.train();
         let mut params = Params::new(device, train.seed);
         let model = lessons.model(&mut params, &config)?;
-        let lengths = lessons.lengths();
-        let batches = Batches::new(&lengths, train.batch_tokens, train.seed).epoch(0).len() as u64;
-        let of_epochs = train.epochs.saturating_mul(batches).div_ceil(train.accumulate as u64);
+        let feed = lessons.feed(&config)?;
+        let of_epochs = feed
+            .per_epoch()
+            .map(|batches| train.epochs.saturating_mul(batches as u64).div_ceil(train.accumulate as u64));
         Ok(Trainer {
             optimiser: Optimiser::new(train.rule()).clipped(train.clip),
             average: (train.average > 0.0).then(|| Average::new(&params, train.average)),
             state: State::new(lessons.checksum()),
             saved: None,
-            planned: train.steps.unwrap_or(u64::MAX).min(of_epochs),
+            planned: [train.steps, of_epochs].into_iter().flatten().min(),
             memory: memory_limit(device, train.memory),
             config,
             lessons,
-            lengths,
+            feed,
             model,
             params,
             store,
@@ -233,9 +234,8 @@ impl<L: Lessons> Trainer<L> {
     }
 
     /// The batches that it learns from.
-    pub fn batches(&self) -> Batches {
-        let train = self.config.train();
-        Batches::new(&self.lengths, train.batch_tokens, train.seed)
+    pub fn feed(&self) -> &Feed {
+        &self.feed
     }
 
     /// Trains until the limits of the config, or until `stop` is set. `observer` sees every event.
@@ -253,20 +253,24 @@ impl<L: Lessons> Trainer<L> {
         self.say_start(&mut log);
         self.write_card()?;
 
-        let batches = self.batches();
-        let per_epoch = batches.epoch(0).len() as f64 / train.accumulate as f64;
-        let mut batches = batches.starting_at(self.state.position);
+        let feed = self.feed.clone();
+        // Where updates cannot be planned, epochs are counted as they pass.
+        let epochs = if feed.per_epoch().is_some() { u64::MAX } else { train.epochs };
+        let mut batches = feed
+            .starting_at(self.state.position)
+            .take_while(|stop| stop.as_ref().map_or(true, |stop| stop.position.epoch < epochs));
         let mut recent = Recent::default();
         let reason = loop {
             if let Some(reason) = self.reason_to_end(stop) {
                 break reason;
             }
             let update_began = Instant::now();
-            let taken: Vec<_> = batches.by_ref().take(train.accumulate).collect();
+            let taken: Vec<_> = batches.by_ref().take(train.accumulate).collect::<Result<_, _>>()?;
             let Some(last) = taken.last() else { break Reason::Done };
+            let epoch = feed.epochs_after(last);
             self.state.position = last.next;
             let most_tokens = self.state.most_tokens;
-            let parts: Vec<Vec<u32>> = taken.into_iter().map(|stop| stop.examples).collect();
+            let parts: Vec<Vec<Example>> = taken.into_iter().map(|stop| stop.examples).collect();
             let updated = self.update_from(&parts)?;
             let took = update_began.elapsed().as_secs_f64();
             self.state.updating += took;
@@ -274,7 +278,7 @@ impl<L: Lessons> Trainer<L> {
             self.state.seconds = before + began.elapsed().as_secs_f64();
             self.say_what_happened(&mut log, &updated, &parts, most_tokens);
             if self.state.update.is_multiple_of(REPORT_EVERY) {
-                self.report(&mut log, &mut recent, updated.norm, per_epoch);
+                self.report(&mut log, &mut recent, updated.norm, epoch);
             }
             if self.state.update.is_multiple_of(train.validate_every) {
                 self.validate(&mut log)?;
@@ -313,7 +317,7 @@ impl<L: Lessons> Trainer<L> {
 
     fn reason_to_end(&self, stop: &AtomicBool) -> Option<Reason> {
         let (train, state) = (self.config.train(), &self.state);
-        if state.update >= self.planned {
+        if self.planned.is_some_and(|planned| state.update >= planned) {
             Some(Reason::Done)
         } else if train.patience > 0 && state.without_improvement >= train.patience {
             Some(Reason::Patience)
@@ -327,12 +331,12 @@ impl<L: Lessons> Trainer<L> {
     }
 
     /// One update: forward, backward, and new weights, for a batch of the training examples.
-    pub fn update(&mut self, examples: &[u32]) -> Result<Updated, TrainError> {
+    pub fn update(&mut self, examples: &[Example]) -> Result<Updated, TrainError> {
         self.update_from(&[examples.to_vec()])
     }
 
     /// One update from the gradients of several batches: those of one batch with the examples of all.
-    pub fn update_from(&mut self, batches: &[Vec<u32>]) -> Result<Updated, TrainError> {
+    pub fn update_from(&mut self, batches: &[Vec<Example>]) -> Result<Updated, TrainError> {
         let Summed { loss, targets, tokens } = self.gradients(batches)?;
         self.state.update += 1;
         let norm = gradient_norm(&mut self.params);
@@ -351,11 +355,12 @@ impl<L: Lessons> Trainer<L> {
 
     /// The rate of the update that is being made.
     fn rate(&self) -> f32 {
-        self.config.train().rate_at(self.state.update, self.planned) * self.state.rate_factor
+        self.config.train().rate_at(self.state.update, self.planned.unwrap_or(u64::MAX))
+            * self.state.rate_factor
     }
 
     /// Forgets the gradients of an update that are of no use, or gives up.
-    fn leave_out(&mut self, loss: f32, norm: f32, batches: &[Vec<u32>]) -> Result<(), TrainError> {
+    fn leave_out(&mut self, loss: f32, norm: f32, batches: &[Vec<Example>]) -> Result<(), TrainError> {
         self.params.zero_gradients();
         self.state.skipped += 1;
         self.state.skipped_in_a_row += 1;
@@ -370,29 +375,29 @@ impl<L: Lessons> Trainer<L> {
     }
 
     /// The gradients of the mean loss over all targets of some batches. What has no room in memory is computed in parts.
-    fn gradients(&mut self, batches: &[Vec<u32>]) -> Result<Summed, TrainError> {
+    fn gradients(&mut self, batches: &[Vec<Example>]) -> Result<Summed, TrainError> {
         loop {
-            let parts: Vec<&[u32]> = batches.iter().flat_map(|batch| self.parts(batch)).collect();
+            let parts: Vec<&[Example]> = batches.iter().flat_map(|batch| self.parts(batch)).collect();
             let TooLarge { part, out } = match self.try_gradients(&parts) {
                 Ok(summed) => return Ok(summed),
                 Err(too_large) => too_large,
             };
             self.params.zero_gradients();
-            let tokens = self.tokens(parts[part]);
-            if let [example] = *parts[part] {
-                return Err(TrainError::NoRoom { example, tokens, source: out });
+            let tokens = tokens::<L>(parts[part]);
+            if let [example] = parts[part] {
+                return Err(TrainError::NoRoom { example: example.number, tokens, source: out });
             }
             self.state.most_tokens = Some(tokens.div_ceil(2));
         }
     }
 
     /// A batch in parts that have room.
-    fn parts<'a>(&self, batch: &'a [u32]) -> Vec<&'a [u32]> {
+    fn parts<'a>(&self, batch: &'a [Example]) -> Vec<&'a [Example]> {
         let Some(most) = self.state.most_tokens else { return vec![batch] };
         let (mut parts, mut start) = (Vec::new(), 0);
         while start < batch.len() {
             let mut end = start + 1;
-            while end < batch.len() && self.tokens(&batch[start..=end]) <= most {
+            while end < batch.len() && tokens::<L>(&batch[start..=end]) <= most {
                 end += 1;
             }
             parts.push(&batch[start..end]);
@@ -401,12 +406,7 @@ impl<L: Lessons> Trainer<L> {
         parts
     }
 
-    fn tokens(&self, examples: &[u32]) -> usize {
-        let of = |&example: &u32| self.lengths[example as usize];
-        examples.iter().map(of).map(|(source, target)| source + target).sum()
-    }
-
-    fn try_gradients(&mut self, parts: &[&[u32]]) -> Result<Summed, TooLarge> {
+    fn try_gradients(&mut self, parts: &[&[Example]]) -> Result<Summed, TooLarge> {
         let all: usize = parts.iter().map(|part| self.lessons.targets(part)).sum();
         let mut summed = Summed { loss: 0.0, targets: 0, tokens: 0 };
         for (part, examples) in parts.iter().enumerate() {
@@ -427,7 +427,7 @@ impl<L: Lessons> Trainer<L> {
     }
 
     /// Adds the gradients of some examples, as a part of so many targets. Returns their share of the loss, targets and tokens.
-    fn gradients_of(&mut self, examples: &[u32], all: usize) -> (f32, usize, usize) {
+    fn gradients_of(&mut self, examples: &[Example], all: usize) -> (f32, usize, usize) {
         let tape = Tape::new();
         let seed = self.config.train().seed;
         let training = Training { tape: &tape, seed, update: self.state.update as u32 };
@@ -459,7 +459,7 @@ impl<L: Lessons> Trainer<L> {
         &self,
         log: &mut Log<'_>,
         updated: &Updated,
-        batches: &[Vec<u32>],
+        batches: &[Vec<Example>],
         most_tokens: Option<usize>,
     ) {
         let update = self.state.update;
@@ -472,11 +472,11 @@ impl<L: Lessons> Trainer<L> {
         }
     }
 
-    fn report(&self, log: &mut Log<'_>, recent: &mut Recent, norm: f32, per_epoch: f64) {
+    fn report(&self, log: &mut Log<'_>, recent: &mut Recent, norm: f32, epoch: f64) {
         let Recent { loss, targets, tokens, seconds } = std::mem::take(recent);
         log.say(&Event::Step {
             update: self.state.update,
-            epoch: self.state.update as f64 / per_epoch,
+            epoch,
             loss: loss / targets.max(1) as f64,
             rate: self.rate(),
             norm,
@@ -600,6 +600,12 @@ fn memory_limit(device: &Device, gibibytes: Option<f64>) -> usize {
     }
 }
 
-fn first_examples(batches: &[Vec<u32>]) -> Vec<u32> {
-    batches.iter().flatten().copied().take(NAMED_EXAMPLES).collect()
+/// What examples cost a batch: the tokens of both sides.
+fn tokens<L: Lessons>(examples: &[Example]) -> usize {
+    let of = |(source, target)| source as usize + target as usize;
+    examples.iter().map(|example| of(L::cost(example.lengths()))).sum()
+}
+
+fn first_examples(batches: &[Vec<Example>]) -> Vec<u32> {
+    batches.iter().flatten().map(|example| example.number).take(NAMED_EXAMPLES).collect()
 }

@@ -8,7 +8,7 @@ use couplet_tensor::Params;
 /// The mean loss of a target token, the end included, without smoothing.
 pub fn mean_loss(model: &Seq2Seq, params: &Params, examples: &Examples, batch_tokens: usize) -> f64 {
     let (mut sum, mut tokens) = (0.0, 0);
-    for numbers in in_order(&examples.lengths(), batch_tokens) {
+    for numbers in in_order(&examples.costs(), batch_tokens) {
         let batch = examples.batch(&numbers);
         let of_rows = model.loss(&Pass::inference(params), &batch, 0.0).of_rows;
         sum += of_rows.to_vec().iter().map(|&loss| f64::from(loss)).sum::<f64>();

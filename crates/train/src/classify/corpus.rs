@@ -1,14 +1,20 @@
 //! From labelled texts to ids.
 
 use super::config::ClassifyConfig;
+use crate::corpus::weights_of;
 use crate::error::TrainError;
 use crate::event::{About, Figure};
-use crate::lessons::{BatchLoss, Lessons, Validated, checksum_of_ids};
-use couplet_data::{Cut, DataError, Files, Labelled, LabelledTexts, Labels, Reading, Tokenizer};
+use crate::lessons::{BatchLoss, Lessons, Validated};
+use crate::training_set::TrainingSet;
+use couplet_data::{
+    Cut, DataError, Example, Feed, Fetch, Files, Labelled, LabelledTexts, Labels, Reading, Tokenizer, Weight,
+    add_to_checksum, on_all_cores,
+};
 use couplet_nn::{Classifier, LabelledBatch, Pass};
 use couplet_search::{Folder, log_probabilities, most_probable};
 use couplet_tensor::Params;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Texts as ids, none of them longer than the model reads, and the numbers of their labels.
 #[derive(Clone, Debug, Default)]
@@ -27,9 +33,11 @@ pub struct LabelledCorpus {
     /// What a text can be.
     pub labels: Labels,
     /// What the model learns from.
-    pub train: LabelledExamples,
+    pub train: TrainingSet,
     /// What it is checked with.
     pub valid: LabelledExamples,
+    /// How many training texts were cut.
+    pub cut: usize,
 }
 
 /// Reads labelled texts in which nothing may be empty: one file with the label first, or a file of texts and one of labels.
@@ -46,18 +54,43 @@ impl LabelledExamples {
         cut: Cut,
     ) -> Result<LabelledExamples, DataError> {
         let labels = labels.numbers(texts)?;
-        let whole: Vec<Vec<u32>> = texts.texts.iter().map(|text| tokenizer.encode(text)).collect();
+        let whole = on_all_cores(&texts.texts, |text| tokenizer.encode(text));
         let too_long = whole.iter().filter(|text| text.len() > cut.tokens).count();
         let texts = whole.iter().map(|text| cut.apply(text).to_vec()).collect();
         Ok(LabelledExamples { texts, labels, cut: too_long })
     }
 
-    /// Packs some of them.
-    pub fn batch(&self, numbers: &[u32]) -> LabelledBatch {
-        let texts: Vec<&[u32]> = numbers.iter().map(|&number| &self.texts[number as usize][..]).collect();
-        let labels: Vec<u32> = numbers.iter().map(|&number| self.labels[number as usize]).collect();
-        LabelledBatch::new(&texts, &labels, numbers)
+    fn checksum(&self) -> u32 {
+        let texts = self.texts.iter().zip(&self.labels);
+        texts.fold(0, |sum, (text, label)| add_to_checksum(sum, text, &[*label]))
     }
+}
+
+impl Fetch for LabelledExamples {
+    fn count(&self) -> usize {
+        self.texts.len()
+    }
+
+    fn lengths(&self) -> Result<Vec<(u32, u32)>, DataError> {
+        Ok(self.texts.iter().map(|text| (text.len() as u32, 1)).collect())
+    }
+
+    fn fetch(&self, numbers: &[u32]) -> Result<Vec<Example>, DataError> {
+        let example = |&number: &u32| Example {
+            number,
+            source: self.texts[number as usize].clone(),
+            target: vec![self.labels[number as usize]],
+        };
+        Ok(numbers.iter().map(example).collect())
+    }
+}
+
+/// Packs texts; the label of each is its target.
+fn batch_of(examples: &[Example]) -> LabelledBatch {
+    let texts: Vec<&[u32]> = examples.iter().map(|example| &example.source[..]).collect();
+    let labels: Vec<u32> = examples.iter().flat_map(|example| &example.target).copied().collect();
+    let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
+    LabelledBatch::new(&texts, &labels, &numbers)
 }
 
 /// How well a classifier does.
@@ -100,11 +133,23 @@ impl LabelledCorpus {
         train: &LabelledTexts,
         valid: &LabelledTexts,
     ) -> Result<LabelledCorpus, DataError> {
+        LabelledCorpus::of_several(config, train, Vec::new(), valid)
+    }
+
+    /// As [`LabelledCorpus::new`], of texts from several corpora that stand one after the other.
+    fn of_several(
+        config: &ClassifyConfig,
+        train: &LabelledTexts,
+        corpora: Vec<Weight>,
+        valid: &LabelledTexts,
+    ) -> Result<LabelledCorpus, DataError> {
         let labels = Labels::of(train)?;
         let tokenizer = Tokenizer::train(&config.data.source, &train.texts)?;
         let examples = |texts| LabelledExamples::new(texts, &tokenizer, &labels, config.cut());
         let (train, valid) = (examples(train)?, examples(valid)?);
-        Ok(LabelledCorpus { tokenizer, labels, train, valid })
+        let (cut, checksum) = (train.cut, train.checksum());
+        let train = TrainingSet::numbered(Arc::new(train), corpora, checksum);
+        Ok(LabelledCorpus { tokenizer, labels, train, valid, cut })
     }
 }
 
@@ -113,8 +158,17 @@ impl Lessons for LabelledCorpus {
     type Model = Classifier;
 
     fn read(config: &ClassifyConfig) -> Result<LabelledCorpus, DataError> {
-        let (train, valid) = (read_labelled(&config.data.train)?, read_labelled(&config.data.valid)?);
-        LabelledCorpus::new(config, &train, &valid)
+        let files = &config.data.train;
+        let mut corpora: Vec<Weight> =
+            weights_of(files).map(|weight| Weight { examples: 0, weight }).collect();
+        let mut texts = Labelled::open(files, Reading::default())?;
+        let mut train = Vec::new();
+        while let Some(text) = texts.next().transpose()? {
+            train.push(text);
+            corpora[texts.corpus()].examples += 1;
+        }
+        let train = train.into_iter().collect();
+        LabelledCorpus::of_several(config, &train, corpora, &read_labelled(&config.data.valid)?)
     }
 
     fn model(&self, params: &mut Params, config: &ClassifyConfig) -> Result<Classifier, TrainError> {
@@ -124,8 +178,8 @@ impl Lessons for LabelledCorpus {
 
     fn about(&self) -> About {
         About::Texts {
-            texts: self.train.texts.len(),
-            cut: self.train.cut,
+            texts: self.train.count(),
+            cut: self.cut,
             vocabulary: self.tokenizer.vocabulary_size(),
             labels: self.labels.names().len(),
         }
@@ -135,23 +189,33 @@ impl Lessons for LabelledCorpus {
         vec![(folder.source_tokenizer(), self.tokenizer.to_json()), (folder.labels(), self.labels.to_text())]
     }
 
-    fn lengths(&self) -> Vec<(usize, usize)> {
-        self.train.texts.iter().map(|text| (text.len(), 0)).collect()
+    fn feed(&self, config: &ClassifyConfig) -> Result<Feed, DataError> {
+        self.train.feed(&config.train, LabelledCorpus::cost)
     }
 
-    fn loss(&self, model: &Classifier, pass: &Pass, examples: &[u32], config: &ClassifyConfig) -> BatchLoss {
-        let batch = self.train.batch(examples);
+    /// A label is no token.
+    fn cost((text, _): (u32, u32)) -> (u32, u32) {
+        (text, 0)
+    }
+
+    fn loss(
+        &self,
+        model: &Classifier,
+        pass: &Pass,
+        examples: &[Example],
+        config: &ClassifyConfig,
+    ) -> BatchLoss {
+        let batch = batch_of(examples);
         let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
         BatchLoss { mean, targets: batch.labels.len(), tokens: batch.texts.tokens.len() }
     }
 
-    fn targets(&self, examples: &[u32]) -> usize {
+    fn targets(&self, examples: &[Example]) -> usize {
         examples.len()
     }
 
     fn checksum(&self) -> u32 {
-        let LabelledExamples { texts, labels, .. } = &self.train;
-        checksum_of_ids(texts.iter().map(Vec::as_slice).chain([labels.as_slice()]))
+        self.train.checksum()
     }
 
     fn validate(&self, model: &Classifier, params: &Params, config: &ClassifyConfig) -> Validated {

@@ -5,7 +5,9 @@ use couplet_data::random::Random;
 use couplet_search::{Folder, Loaded, Translator};
 use couplet_tensor::profile::Way;
 use couplet_tensor::{Device, Isa};
-use couplet_train::{Config, Corpus, Event, Reason, RunConfig, TrainError, Trained, Trainer, measure};
+use couplet_train::{
+    Config, Corpus, Event, Reason, RunConfig, TrainError, Trained, Trainer, TrainingSet, measure,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn pairs(seed: u64, count: usize) -> Vec<Pair> {
@@ -140,7 +142,8 @@ fn accumulated_gradients_are_those_of_all_batches() {
     let corpus = || Corpus::new(&config.data, &pairs(1, 800), &pairs(2, 50)).unwrap();
     let device = Device::cpu_with(1, Isa::detect());
     let mut one = Trainer::new(config.clone(), corpus(), &device, None).unwrap();
-    let examples: Vec<u32> = (0..40).collect();
+    let TrainingSet::Numbered { examples, .. } = corpus().train else { panic!("it was read into memory") };
+    let examples = examples.fetch(&(0..40).collect::<Vec<u32>>()).unwrap();
     let updated = one.update(&examples).unwrap();
     let mut two = Trainer::new(config.clone(), corpus(), &device, None).unwrap();
     let summed = two.update_from(&[examples[..13].to_vec(), examples[13..].to_vec()]).unwrap();
