@@ -12,8 +12,8 @@ mod progress;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, score, selftest,
-    train, translate,
+    attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, prepare, score,
+    selftest, train, translate,
 };
 use failure::Outcome;
 use std::process::ExitCode;
@@ -30,6 +30,7 @@ struct Arguments {
 enum Command {
     Demo(demo::Arguments),
     New(new::Arguments),
+    Prepare(prepare::Arguments),
     Train(train::Arguments),
     Predict(predict::Arguments),
     Translate(translate::Arguments),
@@ -58,6 +59,7 @@ fn run(command: &Command) -> Outcome {
     match command {
         Command::Demo(arguments) => demo::run(arguments),
         Command::New(arguments) => new::run(arguments),
+        Command::Prepare(arguments) => prepare::run(arguments),
         Command::Train(arguments) => train::run(arguments),
         Command::Predict(arguments) => predict::run(arguments),
         Command::Classify(arguments) => classify::run(arguments),

@@ -12,6 +12,7 @@ pub(crate) mod metrics;
 pub(crate) mod new;
 pub(crate) mod plot;
 pub(crate) mod predict;
+pub(crate) mod prepare;
 pub(crate) mod score;
 mod search;
 pub(crate) mod selftest;

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[command(after_help = "\
 Example: couplet train my-model/config.toml --out my-model/run-1 --set train.epochs=5
 Example: couplet train my-model/config.toml --out my-model/run-1 --set train.epochs=5 --resume
+Example: couplet train my-model/config.toml --prepared my-model/corpus
 Example: couplet train my-model/config.toml --device cuda:1 --precision tf32")]
 pub(crate) struct Arguments {
     /// The config file. The files it names are relative to its folder.
@@ -25,6 +26,9 @@ pub(crate) struct Arguments {
     /// Override a key of the config, as key=value; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// The folder that `couplet prepare` made of the config's data; the config's key data.prepared, seen from here.
+    #[arg(long, value_name = "DIR")]
+    prepared: Option<PathBuf>,
     /// Go on with the run in the folder, from its last checkpoint; begin it where there is none.
     #[arg(long)]
     resume: bool,
@@ -33,9 +37,17 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    match AnyConfig::read_located(&arguments.config, &arguments.set)? {
-        AnyConfig::Translate(config) => train::<Corpus>(arguments, *config),
-        AnyConfig::Classify(config) => train::<LabelledCorpus>(arguments, *config),
+    let config = AnyConfig::read_located(&arguments.config, &arguments.set)?;
+    match (config, &arguments.prepared) {
+        (AnyConfig::Translate(mut config), prepared) => {
+            config.data.prepared = prepared.clone().or(config.data.prepared);
+            train::<Corpus>(arguments, *config)
+        }
+        (AnyConfig::Classify(config), None) => train::<LabelledCorpus>(arguments, *config),
+        (AnyConfig::Classify(_), Some(_)) => Err(Failure::usage(
+            "--prepared with a classifier",
+            Some("only pairs of texts can be prepared; leave it out".to_owned()),
+        )),
     }
 }
 

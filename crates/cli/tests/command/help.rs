@@ -3,9 +3,10 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "demo",
     "new",
+    "prepare",
     "train",
     "predict",
     "translate",

@@ -10,6 +10,7 @@ mod metrics;
 mod notes;
 mod path;
 mod pictures;
+mod prepare;
 mod readme;
 mod resume;
 mod search;

@@ -1,0 +1,120 @@
+use super::train::stop_on_interrupt;
+use crate::failure::{Failure, Outcome};
+use crate::progress::wants_colour;
+use couplet_train::{AnyConfig, Preparing, Report, Watch, prepare, report};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Between two plain lines of progress.
+const PLAIN_LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Turn the text of a config into a binary corpus, from which runs start at once.
+///
+/// The folder holds the training and validation pairs as ids, the tokenizers, and a description. Training needs the text no more, and
+/// memory does not grow with the corpus. Ctrl-C ends it and leaves nothing behind.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example: couplet prepare my-model/config.toml --out my-model/corpus --report
+Example: couplet train my-model/config.toml --prepared my-model/corpus")]
+pub(crate) struct Arguments {
+    /// The config file. The files it names are relative to its folder.
+    config: PathBuf,
+    /// The folder to make.
+    #[arg(long)]
+    out: PathBuf,
+    /// Override a key of the config, as key=value; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Print what it holds, and how much of its batches would be padding if they were rectangles.
+    #[arg(long)]
+    report: bool,
+    /// With --report: print it as JSON.
+    #[arg(long, requires = "report")]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let AnyConfig::Translate(config) = AnyConfig::read_located(&arguments.config, &arguments.set)? else {
+        return Err(Failure::usage(
+            "only pairs of texts can be prepared",
+            Some("a config with task = \"translate\"".to_owned()),
+        ));
+    };
+    let began = Instant::now();
+    let (stop, progress) = (stop_on_interrupt()?, Progress::new());
+    let observer = |stage| progress.show(stage);
+    prepare(&config, &arguments.out, Watch { observer: &observer, stop: &stop })?;
+    progress.end();
+    eprintln!("the corpus is in {}, after {:.1} s", arguments.out.display(), began.elapsed().as_secs_f64());
+    if arguments.report {
+        let report = report(&arguments.out, &config)?;
+        if arguments.json {
+            println!("{}", serde_json::to_string(&report).expect("plain numbers"));
+        } else {
+            print_report(&report);
+        }
+    }
+    Ok(())
+}
+
+fn print_report(report: &Report) {
+    let Report { pairs, left_out, valid_pairs, vocabularies, tokens, bytes, batch_tokens, batches, padding } =
+        report;
+    let mean = |side: usize| tokens[side] as f64 / (*pairs).max(1) as f64;
+    println!("pairs         {pairs}, {left_out} too long ones left out; {valid_pairs} for validation");
+    println!("vocabularies  {} and {} tokens", vocabularies[0], vocabularies[1]);
+    println!("tokens        {} and {}, {:.1} and {:.1} a pair", tokens[0], tokens[1], mean(0), mean(1));
+    println!("size          {:.1} MB", *bytes as f64 / 1e6);
+    println!("batches       {batches} of at most {batch_tokens} tokens");
+    println!(
+        "padding       {:.2} % if batches were rectangles; they are packed, and none of it is computed",
+        100.0 * padding
+    );
+}
+
+/// How far it is, on stderr: a bar on a terminal, plain lines in a log.
+struct Progress {
+    bar: Option<ProgressBar>,
+    last_line: Mutex<Instant>,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let colour = if wants_colour() { ".cyan" } else { "" };
+            let template = format!("{{bar:30{colour}}} {{msg}}");
+            let style = ProgressStyle::with_template(&template).expect("a template of known words");
+            ProgressBar::new(0).with_style(style)
+        });
+        Progress { bar, last_line: Mutex::new(Instant::now()) }
+    }
+
+    fn show(&self, stage: Preparing) {
+        let (text, done, all) = match stage {
+            Preparing::Counting(pairs) => (format!("{pairs} pairs counted"), 0, 0),
+            Preparing::Learning(pairs) => (format!("vocabularies: {pairs} pairs read"), 0, 0),
+            Preparing::Writing(pairs, all) => (format!("{pairs} of {all} pairs written"), pairs, all),
+        };
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(all as u64);
+                bar.set_position(done as u64);
+                bar.set_message(text);
+            }
+            None => {
+                let Ok(mut last) = self.last_line.lock() else { return };
+                if last.elapsed() >= PLAIN_LINE_EVERY {
+                    *last = Instant::now();
+                    eprintln!("{text}");
+                }
+            }
+        }
+    }
+
+    fn end(&self) {
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
+    }
+}
