@@ -22,6 +22,7 @@ What follows the name goes to the benchmark, its --help too.
 Examples:
   cargo xtask bench cpu --python .venv/bin/python
   cargo xtask bench step
+  cargo xtask bench data generate train.en train.de --out large
   cargo xtask bench metrics texts.de --python .venv/bin/python
   cargo xtask bench gemm --help";
 
@@ -37,6 +38,9 @@ enum Benchmark {
     /// Matrix products of the shapes a step is made of
     #[command(disable_help_flag = true)]
     Gemm(Rest),
+    /// Large corpora: how fast their batches come, and tokenising beside Python's tokenizers
+    #[command(disable_help_flag = true)]
+    Data(Rest),
     /// BLEU, chrF and TER of 100,000 lines beside sacreBLEU
     #[command(disable_help_flag = true)]
     Metrics(Rest),
@@ -64,6 +68,7 @@ fn command(root: &Path, arguments: &Arguments) -> Command {
         Benchmark::Cpu(rest) => ("bench-step", Some("cpu"), rest),
         Benchmark::Step(rest) => ("bench-step", None, rest),
         Benchmark::Gemm(rest) => ("bench-gemm", None, rest),
+        Benchmark::Data(rest) => ("bench-data", None, rest),
         Benchmark::Metrics(rest) => ("bench-metrics", None, rest),
     };
     let mut command = process::cargo(root);
