@@ -10,7 +10,7 @@ use crate::process;
 
 /// Make the reference values again: run every script in the folders of fixtures, in order of name.
 ///
-/// Needs Python with torch, numpy, safetensors, sacrebleu, jiwer, seqeval and tensorboard. The tests need none of these: the values lie in the
+/// Needs Python with torch, numpy, safetensors, sacrebleu, jiwer, seqeval, tensorboard and tokenizers. The tests need none of these: the values lie in the
 /// repository.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -25,10 +25,16 @@ Examples:
   PYTHON=.venv/bin/python cargo xtask fixtures";
 
 /// In this order: jiwer scores the lines that the script for sacreBLEU writes.
-const FOLDERS: [&str; 5] =
-    ["fixtures/pytorch", "fixtures/sacrebleu", "fixtures/jiwer", "fixtures/seqeval", "fixtures/tensorboard"];
+const FOLDERS: [&str; 6] = [
+    "fixtures/pytorch",
+    "fixtures/sacrebleu",
+    "fixtures/jiwer",
+    "fixtures/seqeval",
+    "fixtures/tensorboard",
+    "fixtures/tokenizers",
+];
 
-const HINT: &str = "the scripts need torch, numpy, safetensors, sacrebleu, jiwer, seqeval and tensorboard; PYTHON=PATH names another interpreter";
+const HINT: &str = "the scripts need torch, numpy, safetensors, sacrebleu, jiwer, seqeval, tensorboard and tokenizers; PYTHON=PATH names another interpreter";
 
 pub(crate) fn run(root: &Path, _: &Arguments) -> Result<()> {
     let mut scripts = Vec::new();

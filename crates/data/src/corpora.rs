@@ -24,6 +24,17 @@ use crate::unpack::STANDARD_INPUT;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Files {
     corpora: Vec<Corpus>,
+    bad_lines: BadLines,
+}
+
+/// What to do with a line that cannot be used: not UTF-8, not of the format, or empty where that is a mistake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BadLines {
+    /// It ends the reading with an error.
+    #[default]
+    Refuse,
+    /// It is left out and counted, together with what belongs to it. A packed file that is cut off or damaged ends there.
+    Skip,
 }
 
 /// One of the places where texts come from.
@@ -94,7 +105,21 @@ impl Files {
     }
 
     fn of(format: Format) -> Files {
-        Files { corpora: vec![Corpus::of(format)] }
+        Files::all(vec![Corpus::of(format)])
+    }
+
+    fn all(corpora: Vec<Corpus>) -> Files {
+        Files { corpora, bad_lines: BadLines::Refuse }
+    }
+
+    /// The same files, read in another way. A config says it in a key of its own, so that it is not written with them.
+    pub fn with_bad_lines(self, bad_lines: BadLines) -> Files {
+        Files { bad_lines, ..self }
+    }
+
+    /// What to do with a line that cannot be used.
+    pub fn bad_lines(&self) -> BadLines {
+        self.bad_lines
     }
 
     /// The corpora, one or more, in the order in which they are read.
@@ -114,7 +139,7 @@ impl Files {
 
     /// Each corpus by itself.
     pub fn apart(&self) -> impl Iterator<Item = Files> {
-        self.corpora.iter().map(|corpus| Files { corpora: vec![corpus.clone()] })
+        self.corpora.iter().map(|corpus| Files { corpora: vec![corpus.clone()], bad_lines: self.bad_lines })
     }
 
     /// The files, seen from a folder.
@@ -123,7 +148,7 @@ impl Files {
             .corpora
             .iter()
             .map(|corpus| Corpus { format: corpus.format.relative_to(folder), ..corpus.clone() });
-        Files { corpora: corpora.collect() }
+        Files { corpora: corpora.collect(), bad_lines: self.bad_lines }
     }
 }
 
@@ -269,7 +294,7 @@ impl<'de> Visitor<'de> for AnyForm {
 
     fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Files, A::Error> {
         let corpus = Corpus::deserialize(MapAccessDeserializer::new(table))?;
-        Ok(Files { corpora: vec![corpus] })
+        Ok(Files::all(vec![corpus]))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Files, A::Error> {
@@ -279,7 +304,7 @@ impl<'de> Visitor<'de> for AnyForm {
         }
         let corpora: Option<Vec<Corpus>> = items.into_iter().map(Item::into_corpus).collect();
         match corpora {
-            Some(corpora) if !corpora.is_empty() => Ok(Files { corpora }),
+            Some(corpora) if !corpora.is_empty() => Ok(Files::all(corpora)),
             _ => Err(A::Error::custom(
                 "a list that is neither two files nor tables, expected [\"source\", \"target\"] or [{ tsv = \"a.tsv\" }, { tsv = \"b.tsv\" }]",
             )),
@@ -352,10 +377,10 @@ mod tests {
         let forms = [
             (r#""a.tsv""#, Files::tsv("a.tsv")),
             (r#"["a","b"]"#, Files::parallel("a", "b")),
-            (r#"{"csv":"f.csv","source":"en","target":"de"}"#, Files { corpora: vec![csv.clone()] }),
+            (r#"{"csv":"f.csv","source":"en","target":"de"}"#, Files::all(vec![csv.clone()])),
             (
                 r#"[{"csv":"f.csv","source":"en","target":"de"},{"jsonl":"f.jsonl","text":"t","label":2,"weight":2.5}]"#,
-                Files { corpora: vec![csv, jsonl] },
+                Files::all(vec![csv, jsonl]),
             ),
         ];
         for (written, files) in forms {

@@ -112,6 +112,18 @@ pub enum DataError {
     #[error("{path}: not a tokenizer that couplet made: {reason}")]
     ForeignTokenizer { path: PathBuf, reason: String },
 
+    /// A tokenizer of another program that ours cannot be made of.
+    #[error("{path}: not a tokenizer that can be used: {reason}")]
+    UnusableTokenizer { path: PathBuf, reason: String },
+
+    /// A config of a tokenizer that contradicts itself.
+    #[error("{message}")]
+    NoSuchTokenizer { message: String, hint: &'static str },
+
+    /// The system has no thread to train a tokenizer on.
+    #[error("cannot start a thread: {reason}")]
+    NoThread { reason: String },
+
     /// A vocabulary that has no room for a token beside the special ones.
     #[error("a vocabulary of {vocab_size} has no room for text")]
     SmallVocabulary { vocab_size: usize },
@@ -236,6 +248,11 @@ impl DataError {
             DataError::ForeignTokenizer { .. } => {
                 "the first four tokens must be <pad>, <unk>, <s> and </s>; use the file that `couplet train` wrote"
             }
+            DataError::UnusableTokenizer { .. } => {
+                "a tokenizer.json with a model of type BPE, Unigram, WordPiece or WordLevel is needed"
+            }
+            DataError::NoSuchTokenizer { hint, .. } => hint,
+            DataError::NoThread { .. } => "end other programs, or raise the limit of processes",
             DataError::SmallVocabulary { .. } => {
                 "four entries are special tokens; choose a vocab_size of 5 or more"
             }

@@ -32,6 +32,13 @@ impl Labelled {
         Ok(Labelled { records: Records::open(files, Roles::Labelled, reading)? })
     }
 
+    /// Reads all texts, and says what was left out.
+    pub fn all(files: &Files) -> Result<(LabelledTexts, Skipped), DataError> {
+        let mut texts = Labelled::open(files, Reading::default())?;
+        let all = texts.by_ref().collect::<Result<_, _>>()?;
+        Ok((all, texts.skipped().clone()))
+    }
+
     /// Which of [`Files::corpora`] the last text came from.
     pub fn corpus(&self) -> usize {
         self.records.corpus()
@@ -69,7 +76,7 @@ pub struct LabelledTexts {
 impl LabelledTexts {
     /// Reads one file that has a label, a tab and a text on each line.
     pub fn read_tsv(path: impl AsRef<Path>) -> Result<LabelledTexts, DataError> {
-        Labelled::open(&Files::tsv(path.as_ref()), Reading::default())?.collect()
+        Labelled::all(&Files::tsv(path.as_ref())).map(|(texts, _)| texts)
     }
 
     /// Reads a file of texts and one of labels: line n of one belongs to line n of the other.
@@ -77,7 +84,7 @@ impl LabelledTexts {
         texts: impl AsRef<Path>,
         labels: impl AsRef<Path>,
     ) -> Result<LabelledTexts, DataError> {
-        Labelled::open(&Files::parallel(texts.as_ref(), labels.as_ref()), Reading::default())?.collect()
+        Labelled::all(&Files::parallel(texts.as_ref(), labels.as_ref())).map(|(texts, _)| texts)
     }
 
     /// The file that the first label stands in.

@@ -17,7 +17,7 @@
 //!    from a [`Stream`] of text.
 //!
 //! Where a text has a label instead of a translation, [`LabelledTexts`] are read in place of pairs, [`Labels`] are the
-//! vocabulary of the other side, and a long text is [`Cut`].
+//! vocabulary of the other side, and a long text is [`Cut`]. [`VocabularyStatistics`] say what a vocabulary makes of texts.
 //!
 //! Padding, masks and packing are for those who know tensors. After the model has answered, [`Tokenizer::decode`] turns ids
 //! into text, and where [`in_order`] made the batches, the numbers of the examples put the answers back in order.
@@ -71,14 +71,15 @@ mod lines;
 mod pairs;
 pub mod random;
 mod records;
+mod statistics;
 mod stream;
 mod tokenizer;
 mod unpack;
 
 pub use batches::{Batches, Epoch, Position, Stop, Weight, in_order};
-pub use corpora::{Column, Columns, Corpus, Files, Format};
+pub use corpora::{BadLines, Column, Columns, Corpus, Files, Format};
 pub use corpus_file::{CorpusFile, CorpusWriter};
-pub use cut::{Cut, Keep};
+pub use cut::{Cut, Keep, Pad, PairCut};
 pub use error::DataError;
 pub use example::{Example, Fetch, add_to_checksum};
 pub use feed::Feed;
@@ -86,7 +87,10 @@ pub use files::{WholeFile, write_whole};
 pub use labels::{Labelled, LabelledText, LabelledTexts, Labels};
 pub use lines::Lines;
 pub use pairs::{Pair, Pairs, read_parallel, read_tsv};
-pub use records::{BadLines, Empty, Place, Reading, Skipped};
+pub use records::{Empty, Place, Reading, Skipped};
+pub use statistics::VocabularyStatistics;
 pub use stream::{CHUNK, Encode, PairIterator, Stream, StreamOrder, StreamedText, on_all_cores};
-pub use tokenizer::{END, PAD, SPECIAL, START, Tokenizer, TokenizerConfig, TokenizerKind, UNK};
+pub use tokenizer::{
+    END, Normalise, PAD, SPECIAL, START, StopWords, Tokenizer, TokenizerConfig, TokenizerKind, UNK,
+};
 pub use unpack::{Packing, STANDARD_INPUT};

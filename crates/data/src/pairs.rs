@@ -50,6 +50,13 @@ impl Pairs {
         Ok(Pairs { records: Records::open(files, Roles::Pair, reading)? })
     }
 
+    /// Reads all pairs, and says what was left out.
+    pub fn all(files: &Files) -> Result<(Vec<Pair>, Skipped), DataError> {
+        let mut pairs = Pairs::open(files, Reading::default())?;
+        let all = pairs.by_ref().collect::<Result<_, _>>()?;
+        Ok((all, pairs.skipped().clone()))
+    }
+
     /// Which of [`Files::corpora`] the last pair came from.
     pub fn corpus(&self) -> usize {
         self.records.corpus()
@@ -87,16 +94,12 @@ pub fn read_parallel(
     target: impl AsRef<Path>,
     empty: Empty,
 ) -> Result<Vec<Pair>, DataError> {
-    read(&Files::parallel(source.as_ref(), target.as_ref()), empty)
+    Pairs::open(&Files::parallel(source.as_ref(), target.as_ref()), Reading { empty })?.collect()
 }
 
 /// Reads one file that has a source, a tab and a target on each line.
 pub fn read_tsv(path: impl AsRef<Path>, empty: Empty) -> Result<Vec<Pair>, DataError> {
-    read(&Files::tsv(path.as_ref()), empty)
-}
-
-fn read(files: &Files, empty: Empty) -> Result<Vec<Pair>, DataError> {
-    Pairs::open(files, Reading { empty, ..Reading::default() })?.collect()
+    Pairs::open(&Files::tsv(path.as_ref()), Reading { empty })?.collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Text to token ids and back.
 //!
 //! The vocabulary is learnt from the training text: whole words, single characters, or pieces of words that
-//! [byte pair encoding](https://aclanthology.org/P16-1162/) finds. The work is done by Hugging Face's `tokenizers`, whose
-//! file format this is as well.
+//! [byte pair encoding](https://aclanthology.org/P16-1162/), a [unigram model](https://aclanthology.org/P18-1007/) or
+//! [WordPiece](https://arxiv.org/abs/1609.08144) finds. The work is done by Hugging Face's `tokenizers`, whose file format this is as
+//! well. Where a tokenizer does what that format has no word for (it cuts Chinese into words, or corrects words), a further key
+//! `couplet` says so, and other programs refuse the file.
 //!
 //! # Spaces
 //!
@@ -13,18 +15,32 @@
 //! ```
 //!
 //! The text gets one space in front, so that a word is the same token at the start as anywhere else, and decoding takes
-//! it away. A space that stands before no word (a second one, one at the end) is a token of its own. Characters need
-//! none of this: there a space is a character like another.
+//! it away. A space that stands before no word (a second one, one at the end) is a token of its own. Characters and Chinese words
+//! need none of this: there a space is a character like another. Text that was cut at its spaces gets one space between two tokens.
 
+mod chinese;
+mod config;
+mod foreign;
 mod huggingface;
+mod pieces;
+mod spelling;
+mod stop_words;
+mod vocabulary;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use tokenizers::Tokenizer as Inner;
+
+pub use config::{Normalise, TokenizerConfig, TokenizerKind};
+use spelling::Speller;
+pub use stop_words::StopWords;
 
 use crate::{DataError, write_whole};
 
@@ -38,39 +54,6 @@ pub const START: u32 = 2;
 pub const END: u32 = 3;
 /// The special tokens as they are written, each at the place of its id.
 pub const SPECIAL: [&str; 4] = ["<pad>", "<unk>", "<s>", "</s>"];
-
-/// What one token is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TokenizerKind {
-    /// A word or a punctuation mark: short sequences, large vocabularies, and words it has not seen are unknown.
-    #[default]
-    Word,
-    /// A character: long sequences and small vocabularies.
-    Char,
-    /// A frequent piece of a word, from single characters to whole words: hardly anything is unknown.
-    Bpe,
-}
-
-/// How to make a tokenizer from text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TokenizerConfig {
-    /// What one token is.
-    pub kind: TokenizerKind,
-    /// How many tokens the vocabulary has at most, the four special ones included.
-    pub vocab_size: usize,
-    /// How often a token must occur to enter the vocabulary.
-    pub min_count: u64,
-    /// Whether capital letters become small ones. Decoded text has small ones only.
-    pub lowercase: bool,
-}
-
-impl Default for TokenizerConfig {
-    fn default() -> TokenizerConfig {
-        TokenizerConfig { kind: TokenizerKind::default(), vocab_size: 8000, min_count: 1, lowercase: false }
-    }
-}
 
 /// Turns text into ids and ids into text.
 ///
@@ -91,22 +74,75 @@ pub struct Tokenizer {
     inner: Inner,
     /// Each token of the vocabulary as a reader wants to see it.
     labels: Vec<String>,
-    /// Whether a token begins with the space in front of it.
-    spaces_lead: bool,
+    spacing: Spacing,
+    beyond: Beyond,
+    speller: Option<Arc<Speller>>,
+}
+
+/// What Hugging Face's format has no word for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Beyond {
+    /// Whether text is cut into Chinese words first.
+    chinese: bool,
+    /// How many letters of an unknown word may be wrong.
+    correct_spelling: usize,
+}
+
+/// The key of the file that says it.
+const BEYOND: &str = "couplet";
+
+/// Where a text has spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spacing {
+    /// Before a token that begins with this character.
+    Marked(char),
+    /// Before a token that does not begin with `##`.
+    Continued,
+    /// Before every token.
+    Everywhere,
+    /// Where there is a token for it.
+    Nowhere,
 }
 
 impl Tokenizer {
-    /// Learns a vocabulary. The same lines always give the same tokenizer.
+    /// Makes the tokenizer that a config describes: learns a vocabulary from the lines, or reads the file that the config names, and
+    /// does not look at the lines then. The same lines always give the same tokenizer, on any number of threads.
     pub fn train<S: AsRef<str>>(
         config: &TokenizerConfig,
         lines: impl IntoIterator<Item = S>,
     ) -> Result<Tokenizer, DataError> {
-        huggingface::train(config, lines).map(Tokenizer::new)
+        config.check()?;
+        match &config.file {
+            Some(path) if config.names_tokenizer() => Tokenizer::import(path),
+            Some(path) => {
+                let inner = huggingface::with_tokens(config, vocabulary::read(path, config)?)?;
+                let inner = inner.ok_or_else(|| DataError::Empty { path: path.clone() })?;
+                Ok(Tokenizer::new(inner, Beyond::of(config)))
+            }
+            None => Ok(Tokenizer::new(huggingface::train(config, lines)?, Beyond::of(config))),
+        }
     }
 
     /// Reads a tokenizer from a file in Hugging Face's `tokenizer.json` format whose first four tokens are [`SPECIAL`].
     pub fn load(path: impl AsRef<Path>) -> Result<Tokenizer, DataError> {
-        read(path.as_ref()).map(Tokenizer::new)
+        let path = path.as_ref();
+        let (inner, beyond) = read(path, Ok)?;
+        check(&inner).map_err(|reason| DataError::ForeignTokenizer { path: path.into(), reason })?;
+        Ok(Tokenizer::new(inner, beyond))
+    }
+
+    /// Reads any tokenizer in Hugging Face's format. The special tokens of others are replaced with ours, which come first; other
+    /// tokens keep their order.
+    pub fn import(path: impl AsRef<Path>) -> Result<Tokenizer, DataError> {
+        let path = path.as_ref();
+        match Tokenizer::load(path) {
+            Err(DataError::ForeignTokenizer { .. }) => {}
+            ours_or_damaged => return ours_or_damaged,
+        }
+        let (inner, beyond) = read(path, foreign::adopted)?;
+        check(&inner).map_err(|reason| DataError::UnusableTokenizer { path: path.into(), reason })?;
+        Ok(Tokenizer::new(inner, beyond))
     }
 
     /// Writes the tokenizer to a file in Hugging Face's format, as a whole or not at all.
@@ -120,14 +156,32 @@ impl Tokenizer {
     pub fn to_json(&self) -> String {
         let mut json =
             self.inner.to_string(true).expect("a tokenizer has nothing in it that JSON cannot say");
+        if self.beyond != Beyond::default() {
+            let beyond = serde_json::to_string(&self.beyond).expect("two plain values");
+            json = json.replacen('{', &format!("{{\n  \"{BEYOND}\": {beyond},"), 1);
+        }
         json.push('\n');
         json
     }
 
+    /// The vocabulary as a plain list, a token on each line, with a tab and a count where `counts` has one; a space in a token is
+    /// written `▁`. The special tokens are left out.
+    pub fn to_list(&self, counts: Option<&[u64]>) -> String {
+        let ids = SPECIAL.len()..self.vocabulary_size();
+        let tokens: Vec<String> =
+            ids.clone().map(|id| self.inner.id_to_token(id as u32).unwrap_or_default()).collect();
+        let count = |id: usize| counts.and_then(|counts| counts.get(id).copied());
+        vocabulary::written(ids.zip(&tokens).map(|(id, token)| (token.as_str(), count(id))))
+    }
+
     /// The ids of a text, without any special tokens around them. What looks like a special token in the text is text.
     pub fn encode(&self, text: &str) -> Vec<u32> {
+        if self.speller.is_some() {
+            return self.with_tokens(text).into_iter().map(|(id, _)| id).collect();
+        }
         // The fast variant leaves out where in the text each token was.
-        self.inner.encode_fast(text, false).expect(ENCODES).get_ids().to_vec()
+        let encoding = self.inner.encode_fast(self.prepared(text), false).expect(ENCODES);
+        encoding.get_ids().iter().map(|&id| as_text(id)).collect()
     }
 
     /// The text of ids; special tokens, unknown ones among them, are left out.
@@ -146,26 +200,67 @@ impl Tokenizer {
     /// # Ok::<(), couplet_data::DataError>(())
     /// ```
     pub fn decode_with(&self, ids: &[u32], word: impl Fn(usize) -> String) -> String {
-        let space = if self.spaces_lead { " " } else { "" };
-        let text = |(place, &id): (usize, &u32)| match id {
-            UNK => format!("{space}{}", word(place)),
-            _ if (id as usize) < SPECIAL.len() => String::new(),
-            _ => self.inner.id_to_token(id).unwrap_or_default(),
-        };
-        let text: String = ids.iter().enumerate().map(text).collect();
-        text.strip_prefix(space).map(str::to_owned).unwrap_or(text)
+        let mut text = String::new();
+        let mut place = 0;
+        for stretch in ids.chunk_by(|&first, &second| first != UNK && second != UNK) {
+            let (has_space, part) = match stretch {
+                [UNK] => (self.spacing != Spacing::Nowhere, word(place)),
+                known => (self.space_before(known), self.decode(known)),
+            };
+            if has_space && !text.is_empty() && !part.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&part);
+            place += stretch.len();
+        }
+        text
+    }
+
+    /// Whether a space stands before the first token that is text.
+    fn space_before(&self, ids: &[u32]) -> bool {
+        let first = ids.iter().find(|&&id| id as usize >= SPECIAL.len());
+        let token = first.and_then(|&id| self.inner.id_to_token(id)).unwrap_or_default();
+        match self.spacing {
+            Spacing::Marked(mark) => token.starts_with(mark),
+            Spacing::Continued => !token.starts_with(pieces::CONTINUES),
+            Spacing::Everywhere => true,
+            Spacing::Nowhere => false,
+        }
     }
 
     /// The tokens of a text as they are shown to a reader, one for each id of [`encode`](Tokenizer::encode): without the
     /// space in front, and an unknown one as it stands in the text.
     pub fn tokens(&self, text: &str) -> Vec<String> {
-        let encoding = self.inner.encode(text, false).expect(ENCODES);
+        self.with_tokens(text).into_iter().map(|(_, token)| token).collect()
+    }
+
+    /// Ids and how they are shown.
+    fn with_tokens(&self, text: &str) -> Vec<(u32, String)> {
+        let text = self.prepared(text);
+        let encoding = self.inner.encode(&*text, false).expect(ENCODES);
         let tokens = encoding.get_ids().iter().zip(encoding.get_offsets());
-        tokens
-            .map(|(&id, &(from, to))| {
-                if id == UNK { label(&text[from..to]) } else { self.token(id) }.to_owned()
-            })
-            .collect()
+        let shown = |(&id, &(from, to)): (&u32, &(usize, usize))| {
+            let written = &text[from..to];
+            match if as_text(id) == UNK { self.corrected(written) } else { Some(id) } {
+                Some(id) => (id, self.token(id).to_owned()),
+                None => (UNK, label(written).to_owned()),
+            }
+        };
+        tokens.map(shown).collect()
+    }
+
+    /// The text as the inner tokenizer is to see it.
+    fn prepared<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.beyond.chinese { chinese::segmented(text).into() } else { text.into() }
+    }
+
+    /// The known word that an unknown one is taken for.
+    fn corrected(&self, written: &str) -> Option<u32> {
+        let speller = self.speller.as_ref()?;
+        let word = huggingface::normalised(&self.inner, written);
+        let nearest = speller.nearest(word.trim())?;
+        let id = |token: &str| self.inner.token_to_id(token);
+        id(&format!(" {nearest}")).or_else(|| id(nearest))
     }
 
     /// A token as it is shown to a reader: without the space in front.
@@ -183,29 +278,70 @@ impl Tokenizer {
         self.labels.len()
     }
 
-    fn new(mut inner: Inner) -> Tokenizer {
+    fn new(mut inner: Inner, beyond: Beyond) -> Tokenizer {
         inner.set_encode_special_tokens(true);
         let size = inner.get_vocab_size(true) as u32;
         let tokens: Vec<String> = (0..size).map(|id| inner.id_to_token(id).unwrap_or_default()).collect();
-        let spaces_lead = tokens.iter().any(|token| token.len() > 1 && token.starts_with(' '));
-        Tokenizer { inner, labels: tokens.iter().map(|token| label(token).to_owned()).collect(), spaces_lead }
+        let spacing = Spacing::of(&tokens, &inner);
+        let shown = |(id, token): (u32, &String)| match spacing {
+            // Bytes and spaces in disguise.
+            Spacing::Marked('Ġ' | '▁') if id as usize >= SPECIAL.len() => {
+                let text = inner.decode(&[id], false).unwrap_or_default();
+                label(if text.is_empty() { token } else { &text }).to_owned()
+            }
+            _ => label(token).to_owned(),
+        };
+        let labels: Vec<String> = (0..).zip(&tokens).map(shown).collect();
+        let speller = (beyond.correct_spelling > 0).then(|| {
+            let words = labels.iter().skip(SPECIAL.len()).map(String::as_str);
+            Arc::new(Speller::new(words, beyond.correct_spelling))
+        });
+        Tokenizer { inner, labels, spacing, beyond, speller }
+    }
+}
+
+impl Beyond {
+    fn of(config: &TokenizerConfig) -> Beyond {
+        Beyond { chinese: config.kind == TokenizerKind::Chinese, correct_spelling: config.correct_spelling }
+    }
+}
+
+impl Spacing {
+    fn of(tokens: &[String], inner: &Inner) -> Spacing {
+        let marks =
+            |mark: char| tokens.iter().any(|token| token.starts_with(mark) && token.chars().count() > 1);
+        if let Some(mark) = [' ', 'Ġ', '▁'].into_iter().find(|&mark| marks(mark)) {
+            return Spacing::Marked(mark);
+        }
+        if tokens.iter().any(|token| token.starts_with(pieces::CONTINUES)) {
+            return Spacing::Continued;
+        }
+        if inner.get_decoder().is_none() { Spacing::Everywhere } else { Spacing::Nowhere }
     }
 }
 
 const ENCODES: &str = "a tokenizer that knows `<unk>` encodes everything; loading has checked that";
 
-/// Not generic: reading JSON is much code, and would be compiled again in every crate that calls it.
-fn read(path: &Path) -> Result<Inner, DataError> {
+/// A word that is written like a special token is an unknown word.
+fn as_text(id: u32) -> u32 {
+    if (id as usize) < SPECIAL.len() { UNK } else { id }
+}
+
+/// Reads a file, changed by a function. Not generic over it: reading JSON is much code, and would be compiled again in every crate
+/// that calls it.
+fn read(path: &Path, changed: fn(Value) -> Result<Value, String>) -> Result<(Inner, Beyond), DataError> {
     let json = fs::read(path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => DataError::Missing { path: path.into() },
         _ => DataError::Unreadable { path: path.into(), source },
     })?;
-    let inner = Inner::from_bytes(json).map_err(|error| DataError::DamagedTokenizer {
-        path: path.into(),
-        reason: one_line(&error.to_string()),
-    })?;
-    check(&inner).map_err(|reason| DataError::ForeignTokenizer { path: path.into(), reason })?;
-    Ok(inner)
+    let damaged = |reason: &str| DataError::DamagedTokenizer { path: path.into(), reason: one_line(reason) };
+    let mut file: Value = serde_json::from_slice(&json).map_err(|error| damaged(&error.to_string()))?;
+    let beyond = file.as_object_mut().and_then(|parts| parts.remove(BEYOND)).unwrap_or_else(|| json!({}));
+    let beyond = serde_json::from_value(beyond).map_err(|error| damaged(&error.to_string()))?;
+    let file = changed(file).map_err(|reason| DataError::UnusableTokenizer { path: path.into(), reason })?;
+    // As a text again: their crate has this compiled already, and a tokenizer out of a `Value` would be as much code once more.
+    let inner = file.to_string().parse::<Inner>().map_err(|error| damaged(&error.to_string()))?;
+    Ok((inner, beyond))
 }
 
 /// A token without the space in front of the word; a space that is all of the token stays.

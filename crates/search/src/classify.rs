@@ -2,10 +2,11 @@
 
 use crate::folder::{Folder, FolderError};
 use crate::task::Task;
-use couplet_data::{Cut, Keep, Labels, Tokenizer, in_order};
+use couplet_data::{Cut, Keep, Labels, Pad, Tokenizer, in_order};
 use couplet_nn::{Classifier, ClassifierConfig, Packed, Pass};
 use couplet_tensor::{Device, Params};
 use serde::Deserialize;
+use std::borrow::Cow;
 
 /// Tokens of the texts that are read together.
 const BATCH_TOKENS: usize = 4096;
@@ -22,6 +23,14 @@ struct FolderConfig {
 struct FolderData {
     max_tokens: usize,
     keep: Keep,
+    #[serde(default = "masked")]
+    mask: bool,
+    #[serde(default)]
+    pad: Option<Pad>,
+}
+
+fn masked() -> bool {
+    true
 }
 
 /// A classifier from a folder, ready to use.
@@ -59,22 +68,28 @@ impl LoadedClassifier {
         let model = Classifier::new(&mut params, &config, vocabulary, count)
             .map_err(|source| FolderError::Model { path: folder.config(), source })?;
         folder.read_weights(&mut params)?;
-        let cut = text_cut(data.max_tokens, data.keep, &config);
+        let cut = text_cut(data.max_tokens, data.keep, read_padding(data.mask, data.pad), &config);
         Ok(LoadedClassifier { tokenizer, cut, labels, model, params })
     }
 
     /// Says what each line is, in their order; nothing of an empty line.
     pub fn classify<S: AsRef<str>>(&self, lines: &[S]) -> Vec<Option<Prediction>> {
         let texts: Vec<Vec<u32>> = lines.iter().map(|line| self.tokenizer.encode(line.as_ref())).collect();
-        let texts: Vec<&[u32]> = texts.iter().map(|text| self.cut.apply(text)).collect();
+        let texts: Vec<Cow<'_, [u32]>> = texts.iter().map(|text| self.cut.apply(text)).collect();
+        let texts: Vec<&[u32]> = texts.iter().map(AsRef::as_ref).collect();
         let found = log_probabilities(&self.model, &self.params, &texts, BATCH_TOKENS);
         found.iter().map(|of_text| most_probable(of_text)).collect()
     }
 }
 
-/// How the texts of a model are cut: as the config says, and to what the model has room for.
-pub fn text_cut(max_tokens: usize, keep: Keep, config: &ClassifierConfig) -> Cut {
-    Cut { tokens: config.longest_text().map_or(max_tokens, |longest| longest.min(max_tokens)), keep }
+/// Where texts are filled up with padding that is read like tokens: nowhere, where it is masked.
+pub fn read_padding(mask: bool, pad: Option<Pad>) -> Option<Pad> {
+    (!mask).then(|| pad.unwrap_or(Pad::Back))
+}
+
+/// How the texts of a model are cut and filled up: as the config says, and to what the model has room for.
+pub fn text_cut(max_tokens: usize, keep: Keep, pad: Option<Pad>, config: &ClassifierConfig) -> Cut {
+    Cut { tokens: config.longest_text().map_or(max_tokens, |longest| longest.min(max_tokens)), keep, pad }
 }
 
 /// The logarithm of each label's probability, for each text in their order; nothing for a text without tokens.
@@ -124,7 +139,7 @@ mod tests {
     fn a_model_may_have_less_room_than_the_data() {
         let flatten: ClassifierConfig =
             toml::from_str("context = { kind = 'flatten', steps = 20 }").expect("a sound config");
-        let tokens = |most, config: &ClassifierConfig| text_cut(most, Keep::Last, config).tokens;
+        let tokens = |most, config: &ClassifierConfig| text_cut(most, Keep::Last, None, config).tokens;
         assert_eq!([tokens(500, &flatten), tokens(10, &flatten)], [20, 10]);
         assert_eq!(tokens(500, &ClassifierConfig::default()), 500);
     }

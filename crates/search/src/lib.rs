@@ -28,7 +28,7 @@ mod tests;
 mod translate;
 
 pub use align::{Align, Alignment};
-pub use classify::{LoadedClassifier, Prediction, log_probabilities, most_probable, text_cut};
+pub use classify::{LoadedClassifier, Prediction, log_probabilities, most_probable, read_padding, text_cut};
 pub use config::{LengthNorm, Method, SamplingConfig, SearchConfig, SearchConfigError, Stop, Unknown};
 pub use constraint::{Allowed, Constraint, CoupletConfig, NamedPlaces, Places, Rule, Rules, broken_rules};
 pub use ensemble::Ensemble;

@@ -3,7 +3,7 @@
 use crate::classify::ClassifyConfig;
 use crate::lessons::RunConfig;
 use crate::train_config::{BestBy, TrainConfig};
-use couplet_data::{Files, TokenizerConfig};
+use couplet_data::{BadLines, Files, Keep, PairCut, TokenizerConfig};
 use couplet_nn::{ConfigError, ModelConfig, Tied};
 use couplet_search::{SearchConfig, Task};
 use serde::de::DeserializeOwned;
@@ -61,9 +61,18 @@ pub struct DataConfig {
     /// words of a very large corpus takes long and much memory. 0 for all pairs.
     #[serde(default = "vocabulary_pairs")]
     pub vocabulary_pairs: usize,
-    /// Training pairs with more tokens than this on a side are left out.
+    /// Whether lines that cannot be used are left out and counted.
+    #[serde(default)]
+    pub skip_bad_lines: bool,
+    /// Training pairs with more tokens than this on a side are left out, or cut.
     #[serde(default = "longest_pair")]
     pub max_tokens: usize,
+    /// Which tokens of a longer source are kept; where nothing is said, the pair is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_source: Option<Keep>,
+    /// The same of a longer target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_target: Option<Keep>,
     /// Whether both sides share one vocabulary, made of both as `[data.source]` says.
     #[serde(default)]
     pub joint_vocabulary: bool,
@@ -85,6 +94,13 @@ pub(crate) fn vocabulary_pairs() -> usize {
 
 fn longest_pair() -> usize {
     128
+}
+
+impl DataConfig {
+    /// What becomes of training pairs that are too long.
+    pub fn cut(&self) -> PairCut {
+        PairCut { tokens: self.max_tokens, source: self.cut_source, target: self.cut_target }
+    }
 }
 
 /// A config that cannot be used.
@@ -151,6 +167,14 @@ impl ConfigFileError {
 }
 
 impl AnyConfig {
+    /// Leaves lines out that cannot be used, whether or not the config's `data.skip_bad_lines` says so.
+    pub fn skip_bad_lines(&mut self) {
+        match self {
+            AnyConfig::Translate(config) => config.skip_bad_lines(),
+            AnyConfig::Classify(config) => config.skip_bad_lines(),
+        }
+    }
+
     /// Reads a config file, with `key=value` overrides of any of its keys.
     pub fn read(path: &Path, overrides: &[String]) -> Result<AnyConfig, ConfigFileError> {
         AnyConfig::parse(&text_of(path)?, &path.display().to_string(), overrides)
@@ -199,6 +223,17 @@ pub(crate) fn expect_task(task: Task, wanted: Task, name: &str) -> Result<(), Co
     ))
 }
 
+/// Refuses a tokenizer that cannot be.
+pub(crate) fn check_tokenizer(
+    config: &TokenizerConfig,
+    table: &str,
+    name: &str,
+) -> Result<(), ConfigFileError> {
+    config.check().map_err(|error| {
+        ConfigFileError::refused(name, format!("{table}: {error}"), &error.hint().unwrap_or_default())
+    })
+}
+
 /// Reads a config from a text, with `key=value` overrides of any of its keys; `name` is what errors call it.
 pub(crate) fn parse<C: DeserializeOwned>(
     text: &str,
@@ -235,7 +270,7 @@ impl Config {
 
     /// Reads a config from a text, with `key=value` overrides of any of its keys; `name` is what errors call it.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config, ConfigFileError> {
-        let config: Config = parse(text, name, overrides)?;
+        let mut config: Config = parse(text, name, overrides)?;
         expect_task(config.task, Task::Translate, name)?;
         config.model.check().map_err(|source| ConfigFileError::Model { place: name.to_owned(), source })?;
         config.check(name)?;
@@ -244,14 +279,28 @@ impl Config {
             .search
             .check()
             .map_err(|error| ConfigFileError::refused(name, error.to_string(), error.hint()))?;
+        if config.data.skip_bad_lines {
+            config.skip_bad_lines();
+        }
         Ok(config)
+    }
+
+    /// Leaves lines out that cannot be used.
+    pub fn skip_bad_lines(&mut self) {
+        let data = &mut self.data;
+        data.skip_bad_lines = true;
+        data.train = data.train.clone().with_bad_lines(BadLines::Skip);
+        data.valid = data.valid.clone().with_bad_lines(BadLines::Skip);
     }
 
     /// With the files of the data as they are seen from a folder.
     fn relative_to(mut self, folder: &Path) -> Config {
-        self.data.train = self.data.train.relative_to(folder);
-        self.data.valid = self.data.valid.relative_to(folder);
-        self.data.prepared = self.data.prepared.map(|prepared| folder.join(prepared));
+        let data = &mut self.data;
+        data.train = data.train.relative_to(folder);
+        data.valid = data.valid.relative_to(folder);
+        data.prepared = data.prepared.as_ref().map(|prepared| folder.join(prepared));
+        data.source = data.source.relative_to(folder);
+        data.target = data.target.relative_to(folder);
         self
     }
 
@@ -259,6 +308,8 @@ impl Config {
         let wrong = |message: &str, hint: &str| Err(ConfigFileError::refused(name, message, hint));
         let DataConfig { joint_vocabulary, source, target, prepared, stream, shuffle_buffer, .. } =
             &self.data;
+        check_tokenizer(source, "data.source", name)?;
+        check_tokenizer(target, "data.target", name)?;
         if *stream && prepared.is_some() {
             return wrong(
                 "data.stream with data.prepared",
@@ -355,6 +406,22 @@ mod tests {
         assert_eq!(config.data.valid, Files::tsv("b.tsv"));
         assert_eq!(config.train, TrainConfig::default());
         assert_eq!(Config::parse(&config.to_toml(), "again", &[]).unwrap(), config);
+    }
+
+    #[test]
+    fn data_has_many_forms() {
+        let written =
+            "[{ csv = 'a.csv', source = 'en', target = 'de', weight = 2 }, { parallel = ['b', 'c'] }]";
+        let overrides = [format!("data.train={written}"), "data.skip_bad_lines=true".to_owned()];
+        let config = Config::parse(SMALL, "c.toml", &overrides).unwrap();
+        assert_eq!((config.data.train.corpora().len(), config.data.train.corpora()[0].weight), (2, 2.0));
+        assert_eq!(config.data.valid.bad_lines(), BadLines::Skip);
+        assert_eq!(Config::parse(&config.to_toml(), "again", &[]).unwrap(), config);
+        let (message, hint) = error(&SMALL.replace("\"b.tsv\"", "{ csv = \"b\", sauce = 1 }"), &[]);
+        assert_eq!(message, "c.toml:4: unknown field \"sauce\"");
+        assert!(hint.starts_with("one of \"parallel\", "), "{hint}");
+        let (message, _) = error(SMALL, &["data.source.correct_spelling=1", "data.source.kind=char"]);
+        assert_eq!(message, "c.toml: data.source: correct_spelling with kind = \"char\"");
     }
 
     #[test]

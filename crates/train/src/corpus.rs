@@ -8,8 +8,9 @@ use crate::prepared;
 use crate::training_set::TrainingSet;
 use crate::validate::mean_loss;
 use couplet_data::{
-    DataError, END, Empty, Encode, Example, Feed, Fetch, Files, Pair, PairIterator, Pairs, Reading, START,
-    Stream, StreamOrder, StreamedText, Tokenizer, TokenizerConfig, Weight, add_to_checksum, on_all_cores,
+    DataError, END, Empty, Encode, Example, Feed, Fetch, Files, Pair, PairCut, PairIterator, Pairs, Reading,
+    START, Skipped, Stream, StreamOrder, StreamedText, Tokenizer, TokenizerConfig, Weight, add_to_checksum,
+    on_all_cores,
 };
 use couplet_metrics::bleu;
 use couplet_nn::{Batch, Pass, Seq2Seq};
@@ -40,11 +41,13 @@ pub struct Corpus {
     pub valid_pairs: Vec<Pair>,
     /// Training pairs that are too long to be used.
     pub left_out: usize,
+    /// Lines of the files that could not be used.
+    pub skipped: Skipped,
 }
 
 /// Reads pairs.
 pub fn read(files: &Files, empty: Empty) -> Result<Vec<Pair>, DataError> {
-    Pairs::open(files, Reading { empty, ..Reading::default() })?.collect()
+    Pairs::open(files, Reading { empty })?.collect()
 }
 
 impl Corpus {
@@ -61,8 +64,8 @@ impl Corpus {
         corpora: &[Weight],
         valid: &[Pair],
     ) -> Result<Corpus, DataError> {
-        let [source, target] = tokenizers(config, train.len(), || Ok(train.iter().cloned().map(Ok)))?;
-        let ids = on_all_cores(train, encoder(&source, &target, config.max_tokens));
+        let [source, target] = tokenizers_of(config, train)?;
+        let ids = on_all_cores(train, encoder(&source, &target, config.cut()));
         let mut weights = corpora.to_vec();
         let mut rest = &ids[..];
         for corpus in &mut weights {
@@ -74,14 +77,14 @@ impl Corpus {
         let train = TrainingSet::numbered(Arc::new(examples), weights, checksum);
         let valid_pairs = valid.to_vec();
         let valid = Examples::new(valid, &source, &target);
-        Ok(Corpus { source, target, train, valid, valid_pairs, left_out })
+        Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped: Skipped::default() })
     }
 
     /// Pairs that are read as the run goes on. Before, they are read for their number and checksum and for the vocabularies.
     fn streamed(config: &Config) -> Result<Corpus, DataError> {
         let data = &config.data;
         data.train.check_rereadable()?;
-        let Survey { weights, checksum } = Survey::of(&data.train, |pairs| pairs)?;
+        let Survey { weights, checksum, mut skipped } = Survey::of(&data.train, |_| Ok(()))?;
         let pairs = weights.iter().map(|corpus| corpus.examples as usize).sum();
         let [source, target] = tokenizers(data, pairs, || pairs_of(&data.train))?;
         let texts = data.train.apart().zip(weights).map(|(files, weight)| {
@@ -94,11 +97,12 @@ impl Corpus {
             cost: Corpus::cost,
             seed: config.train.seed,
         };
-        let stream = Stream::new(texts.collect(), encoder(&source, &target, data.max_tokens), order);
+        let stream = Stream::new(texts.collect(), encoder(&source, &target, data.cut()), order);
         let train = TrainingSet::Streamed { stream: Arc::new(stream), checksum };
-        let valid_pairs = read(&data.valid, Empty::Refuse)?;
+        let (valid_pairs, more) = Pairs::all(&data.valid)?;
+        skipped.join(more);
         let valid = Examples::new(&valid_pairs, &source, &target);
-        Ok(Corpus { source, target, train, valid, valid_pairs, left_out: 0 })
+        Ok(Corpus { source, target, train, valid, valid_pairs, left_out: 0, skipped })
     }
 
     /// The BLEU of the translations of the first lines of the validation set.
@@ -134,7 +138,14 @@ impl Lessons for Corpus {
             train.push(pair);
             corpora[pairs.corpus()].examples += 1;
         }
-        Corpus::of_several(data, &train, &corpora, &read(&data.valid, Empty::Refuse)?)
+        let mut skipped = pairs.skipped().clone();
+        let (valid, more) = Pairs::all(&data.valid)?;
+        skipped.join(more);
+        Ok(Corpus { skipped, ..Corpus::of_several(data, &train, &corpora, &valid)? })
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.skipped
     }
 
     fn model(&self, params: &mut Params, config: &Config) -> Result<Seq2Seq, TrainError> {
@@ -214,18 +225,24 @@ pub(crate) struct Survey {
     pub(crate) weights: Vec<Weight>,
     /// Of all text, and of the weights.
     pub(crate) checksum: u32,
+    /// Lines that could not be used.
+    pub(crate) skipped: Skipped,
 }
 
 impl Survey {
-    /// Reads text, through something that may watch it.
-    pub(crate) fn of<I>(files: &Files, watched: impl Fn(Pairs) -> I) -> Result<Survey, DataError>
-    where
-        I: Iterator<Item = Result<Pair, DataError>>,
-    {
-        let mut survey = Survey { weights: Vec::new(), checksum: 0 };
+    /// Reads text; `watch` is told the number of each pair, and may end it.
+    pub(crate) fn of(
+        files: &Files,
+        watch: impl Fn(usize) -> Result<(), DataError>,
+    ) -> Result<Survey, DataError> {
+        let mut survey = Survey { weights: Vec::new(), checksum: 0, skipped: Skipped::default() };
+        let mut number = 0;
         for (files, weight) in files.apart().zip(weights_of(files)) {
             let mut examples = 0;
-            for pair in watched(pairs_of(&files)?) {
+            let mut pairs = pairs_of(&files)?;
+            for pair in pairs.by_ref() {
+                watch(number)?;
+                number += 1;
                 let Pair { source, target } = pair?;
                 examples += 1;
                 for text in [source, target] {
@@ -233,6 +250,7 @@ impl Survey {
                     survey.add(text.as_bytes());
                 }
             }
+            survey.skipped.join(pairs.skipped().clone());
             survey.weights.push(Weight { examples, weight });
             survey.add(&weight.to_le_bytes());
         }
@@ -242,6 +260,11 @@ impl Survey {
     fn add(&mut self, bytes: &[u8]) {
         self.checksum = crc32c::crc32c_append(self.checksum, bytes);
     }
+}
+
+/// Makes the tokenizers of both sides: reads the files that the config names, or learns from training pairs.
+pub fn tokenizers_of(config: &DataConfig, train: &[Pair]) -> Result<[Tokenizer; 2], DataError> {
+    tokenizers(config, train.len(), || Ok(train.iter().cloned().map(Ok)))
 }
 
 /// Trains the tokenizers of both sides, at the same time, on pairs that can be read as often as is needed.
@@ -285,19 +308,16 @@ fn train_tokenizer(
     failed.map_or(trained, Err)
 }
 
-/// What makes ids of a pair, unless a side has more tokens than this.
-pub(crate) fn encoder(source: &Tokenizer, target: &Tokenizer, most: usize) -> Encode {
+/// What makes ids of a pair, unless it is left out because it is too long.
+pub(crate) fn encoder(source: &Tokenizer, target: &Tokenizer, cut: PairCut) -> Encode {
     let (source, target) = (source.clone(), target.clone());
-    Box::new(move |pair| {
-        let ids = [source.encode(&pair.source), target.encode(&pair.target)];
-        ids.iter().all(|side| side.len() <= most).then_some(ids)
-    })
+    Box::new(move |pair| cut.apply([source.encode(&pair.source), target.encode(&pair.target)]))
 }
 
 impl Examples {
     /// Turns pairs into ids, on all cores.
     pub fn new(pairs: &[Pair], source: &Tokenizer, target: &Tokenizer) -> Examples {
-        let ids = on_all_cores(pairs, encoder(source, target, usize::MAX));
+        let ids = on_all_cores(pairs, encoder(source, target, PairCut::NONE));
         ids.into_iter().flatten().collect()
     }
 

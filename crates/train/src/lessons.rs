@@ -3,7 +3,7 @@
 use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::train_config::TrainConfig;
-use couplet_data::{DataError, Example, Feed};
+use couplet_data::{DataError, Example, Feed, Skipped};
 use couplet_nn::Pass;
 use couplet_search::Folder;
 use couplet_tensor::{Params, Var};
@@ -27,6 +27,9 @@ pub trait Lessons: Sized {
 
     /// Reads the files that a config names.
     fn read(config: &Self::Config) -> Result<Self, DataError>;
+
+    /// Lines of the files that could not be used and were left out.
+    fn skipped(&self) -> &Skipped;
 
     /// Makes the model and adds its parameters; refuses examples that nothing can be learnt from.
     fn model(&self, params: &mut Params, config: &Self::Config) -> Result<Self::Model, TrainError>;

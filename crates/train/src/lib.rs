@@ -34,7 +34,7 @@ pub use classify::{
     Assessed, ClassifyConfig, ClassifyDataConfig, LabelledCorpus, LabelledExamples, assess, read_labelled,
 };
 pub use config::{AnyConfig, Config, ConfigFileError, DataConfig};
-pub use corpus::{Corpus, Examples, batch_of, read};
+pub use corpus::{Corpus, Examples, batch_of, read, tokenizers_of};
 pub use couplet_search::Task;
 pub use error::TrainError;
 pub use event::{About, Event, Figure, Reason};

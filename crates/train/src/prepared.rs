@@ -11,14 +11,14 @@
 //! when the folder is opened; the corpora check themselves, most of it when a pair is read.
 
 use crate::config::{Config, DataConfig};
-use crate::corpus::{Corpus, Examples, Survey, encoder, pairs_of, read as read_pairs, tokenizers};
+use crate::corpus::{Corpus, Examples, Survey, encoder, pairs_of, tokenizers};
 use crate::error::{TrainError, write_error};
 use crate::lessons::Lessons;
 use crate::same_run::difference_apart_from;
 use crate::training_set::TrainingSet;
 use couplet_data::{
-    Batches, CHUNK, CorpusFile, CorpusWriter, DataError, Empty, Encode, Fetch, Pair, Tokenizer, Weight,
-    on_all_cores, write_whole,
+    Batches, CHUNK, CorpusFile, CorpusWriter, DataError, Encode, Fetch, Pair, PairCut, Pairs, Skipped,
+    Tokenizer, Weight, on_all_cores, write_whole,
 };
 use couplet_search::Task;
 use serde::{Deserialize, Serialize};
@@ -38,8 +38,14 @@ const VALID_TEXT: &str = "valid.jsonl";
 const TOKENIZERS: [&str; 2] = ["tokenizer.source.json", "tokenizer.target.json"];
 
 /// Keys that say where text lies and how it is read, but not what becomes of it.
-const WITHOUT_EFFECT: [&str; 5] =
-    ["data.train", "data.valid", "data.prepared", "data.stream", "data.shuffle_buffer"];
+const WITHOUT_EFFECT: [&str; 6] = [
+    "data.train",
+    "data.valid",
+    "data.prepared",
+    "data.stream",
+    "data.shuffle_buffer",
+    "data.skip_bad_lines",
+];
 
 /// What `prepared.toml` says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -90,14 +96,20 @@ impl Watch<'_> {
         stage: impl Fn(usize) -> Preparing,
     ) -> impl Iterator<Item = Result<Pair, DataError>> {
         pairs.enumerate().map(move |(number, pair)| {
-            if number.is_multiple_of(CHUNK) {
-                (self.observer)(stage(number));
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err(DataError::Interrupted);
-                }
-            }
+            self.look(number, &stage)?;
             pair
         })
+    }
+
+    /// Now and then: says how far it is, and looks whether to go on.
+    fn look(self, number: usize, stage: impl Fn(usize) -> Preparing) -> Result<(), DataError> {
+        if number.is_multiple_of(CHUNK) {
+            (self.observer)(stage(number));
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(DataError::Interrupted);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -163,17 +175,19 @@ impl Drop for NewFolder {
     }
 }
 
-/// Makes a prepared corpus of the text that a config names. Memory does not grow with the text, but for eight bytes a pair.
-pub fn prepare(config: &Config, out: &Path, watch: Watch<'_>) -> Result<(), TrainError> {
+/// Makes a prepared corpus of the text that a config names, and says which lines were left out. Memory does not grow with the text,
+/// but for eight bytes a pair.
+pub fn prepare(config: &Config, out: &Path, watch: Watch<'_>) -> Result<Skipped, TrainError> {
     let data = &config.data;
     data.train.check_rereadable()?;
     let folder = NewFolder::create(out)?;
-    let counted = |pairs| watch.over(pairs, Preparing::Counting);
-    let Survey { mut weights, .. } = Survey::of(&data.train, counted)?;
+    let Survey { mut weights, mut skipped, .. } =
+        Survey::of(&data.train, |number| watch.look(number, Preparing::Counting))?;
     let count = weights.iter().map(|corpus| corpus.examples as usize).sum();
     let [source, target] =
         tokenizers(data, count, || Ok(watch.over(pairs_of(&data.train)?, Preparing::Learning)))?;
-    let valid_pairs = read_pairs(&data.valid, Empty::Refuse)?;
+    let (valid_pairs, more) = Pairs::all(&data.valid)?;
+    skipped.join(more);
     let vocabularies = [source.vocabulary_size(), target.vocabulary_size()];
 
     let mut train = CorpusWriter::create(&folder.beside.join(TRAIN), vocabularies)?;
@@ -181,12 +195,12 @@ pub fn prepare(config: &Config, out: &Path, watch: Watch<'_>) -> Result<(), Trai
     for (files, corpus) in data.train.apart().zip(&mut weights) {
         let pairs = watch.over(pairs_of(&files)?, |pairs| Preparing::Writing(done + pairs, count));
         let read = corpus.examples as usize;
-        corpus.examples = write(&mut train, pairs, &encoder(&source, &target, data.max_tokens))? as u32;
+        corpus.examples = write(&mut train, pairs, &encoder(&source, &target, data.cut()))? as u32;
         done += read;
     }
     train.finish()?;
     let mut valid = CorpusWriter::create(&folder.beside.join(VALID), vocabularies)?;
-    write(&mut valid, valid_pairs.iter().cloned().map(Ok), &encoder(&source, &target, usize::MAX))?;
+    write(&mut valid, valid_pairs.iter().cloned().map(Ok), &encoder(&source, &target, PairCut::NONE))?;
     valid.finish()?;
 
     let texts =
@@ -212,7 +226,8 @@ pub fn prepare(config: &Config, out: &Path, watch: Watch<'_>) -> Result<(), Trai
     };
     let path = folder.beside.join(DESCRIPTION);
     write_whole(&path, description.to_text().as_bytes()).map_err(write_error(&path))?;
-    folder.finish()
+    folder.finish()?;
+    Ok(skipped)
 }
 
 /// Adds pairs to a corpus; returns how many there were room for.
@@ -287,7 +302,7 @@ pub(crate) fn read(folder: &Path, config: &Config) -> Result<Corpus, DataError> 
         valid_pairs.ok_or_else(|| damaged(&folder.join(VALID_TEXT), "its lines are no pairs"))?;
     let (left_out, checksum) = (train.left_out(), train.checksum());
     let train = TrainingSet::numbered(Arc::new(train), description.corpora, checksum);
-    Ok(Corpus { source, target, train, valid, valid_pairs, left_out })
+    Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped: Skipped::default() })
 }
 
 fn pair_of(line: &str) -> Option<Pair> {

@@ -4,10 +4,11 @@ use toml::{Table, Value};
 
 /// Keys that may differ: how long to train and what to keep, where the data lies (a checksum says whether it is the same), and
 /// what the finished model is used with.
-const FREE: [&str; 12] = [
+const FREE: [&str; 13] = [
     "data.train",
     "data.valid",
     "data.prepared",
+    "data.skip_bad_lines",
     "train.epochs",
     "train.steps",
     "train.minutes",

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::DataError;
-use crate::corpora::{Column, Columns, Corpus, Files, Format};
+use crate::corpora::{BadLines, Column, Columns, Corpus, Files, Format};
 use csv::Csv;
 use jsonl::Objects;
 use parallel::Parallel;
@@ -28,30 +28,11 @@ pub enum Empty {
     Keep,
 }
 
-/// What to do with a line that cannot be used: not UTF-8, not of the format, or empty where that is a mistake.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BadLines {
-    /// It ends the reading with an error.
-    #[default]
-    Refuse,
-    /// It is left out and counted, together with what belongs to it. A packed file that is cut off or damaged ends there.
-    Skip,
-}
-
-impl BadLines {
-    /// What a key `skip_bad_lines` says.
-    pub fn skipped_if(skip: bool) -> BadLines {
-        if skip { BadLines::Skip } else { BadLines::Refuse }
-    }
-}
-
 /// How files are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// What to do with an empty text.
     pub empty: Empty,
-    /// What to do with a line that cannot be used.
-    pub bad_lines: BadLines,
 }
 
 /// The lines that were left out.
@@ -160,6 +141,7 @@ pub(crate) struct Records {
     current: Option<Current>,
     roles: Roles,
     reading: Reading,
+    bad_lines: BadLines,
     skipped: Skipped,
     corpus: usize,
 }
@@ -179,8 +161,8 @@ impl Records {
         {
             roles.columns(corpus)?;
         }
-        let skipped = Skipped::default();
-        let mut records = Records { waiting, current: None, roles, reading, skipped, corpus: 0 };
+        let (bad_lines, skipped) = (files.bad_lines(), Skipped::default());
+        let mut records = Records { waiting, current: None, roles, reading, bad_lines, skipped, corpus: 0 };
         records.open_next()?;
         Ok(records)
     }
@@ -239,7 +221,7 @@ impl Records {
     }
 
     fn skips(&self, error: &DataError) -> bool {
-        self.reading.bad_lines == BadLines::Skip && (error.is_of_one_line() || error.is_of_the_packing())
+        self.bad_lines == BadLines::Skip && (error.is_of_one_line() || error.is_of_the_packing())
     }
 
     fn end(&mut self) {

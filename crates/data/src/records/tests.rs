@@ -12,8 +12,6 @@ use crate::{Labelled, Pairs};
 
 struct Folder(TempDir);
 
-const SKIP: Reading = Reading { empty: Empty::Refuse, bad_lines: BadLines::Skip };
-
 impl Folder {
     fn new() -> Folder {
         Folder(tempfile::tempdir().unwrap())
@@ -52,7 +50,8 @@ fn read(files: &Files, reading: Reading) -> Result<Vec<String>, DataError> {
 }
 
 fn skipping(files: &Files) -> (Vec<String>, Skipped) {
-    let mut pairs = Pairs::open(files, SKIP).unwrap();
+    let files = files.clone().with_bad_lines(BadLines::Skip);
+    let mut pairs = Pairs::open(&files, Reading::default()).unwrap();
     let read =
         pairs.by_ref().map(|pair| pair.map(|pair| format!("{}|{}", pair.source, pair.target)).unwrap());
     (read.collect(), pairs.skipped().clone())
@@ -105,6 +104,9 @@ fn columns_of_a_tsv_table_can_be_chosen() {
     assert_eq!(read(&named, Reading::default()).unwrap(), ["one|eins", "two|zwei"]);
     let numbered = serde_json::from_value(json!({ "tsv": path, "source": 3, "target": 5 })).unwrap();
     assert_eq!(folder.said(&numbered), "a.tsv:1: 4 columns where there should be 5");
+    let path = folder.file("b.tsv", "\tone\t \n");
+    let empty = serde_json::from_value(json!({ "tsv": path, "source": 2, "target": 3 })).unwrap();
+    assert_eq!(folder.said(&empty), "b.tsv:1: column 3 is empty");
 }
 
 #[test]
@@ -146,7 +148,8 @@ fn bad_lines_are_left_out_and_counted() {
     assert_eq!((pairs, skipped.lines), (vec!["2|3".to_owned()], 2));
     // A line too many moves all others: that is not the fault of one line.
     let files = Files::parallel(folder.file("a.en", "1\n2\n"), folder.file("a.de", "1\n"));
-    assert!(matches!(read(&files, SKIP), Err(DataError::DifferentLengths { .. })));
+    let files = files.with_bad_lines(BadLines::Skip);
+    assert!(matches!(read(&files, Reading::default()), Err(DataError::DifferentLengths { .. })));
 }
 
 #[test]
@@ -197,7 +200,7 @@ proptest! {
         let bytes = [start, &bytes].concat();
         for files in [folder.csv(&bytes), folder.jsonl(&bytes), Files::tsv(folder.file("t", &bytes))] {
             let _ = read(&files, Reading::default());
-            if let Ok(pairs) = Pairs::open(&files, SKIP) {
+            if let Ok(pairs) = Pairs::open(&files.with_bad_lines(BadLines::Skip), Reading::default()) {
                 prop_assert!(pairs.count() <= bytes.len() + 1);
             }
         }

@@ -58,11 +58,9 @@ impl Tsv {
             }
             _ => {}
         }
-        if let Some(column) =
-            columns.iter().position(|text| is_empty(text)).filter(|_| self.empty == Empty::Refuse)
-            && self.places.contains(&column)
-        {
-            return Err(DataError::EmptyColumn { path, line, column: column + 1 });
+        let empty = self.places.iter().filter(|&&place| is_empty(columns[place])).min();
+        if let Some(place) = empty.filter(|_| self.empty == Empty::Refuse) {
+            return Err(DataError::EmptyColumn { path, line, column: place + 1 });
         }
         Ok(Row { fields: self.places.iter().map(|&place| columns[place].to_owned()).collect(), line })
     }

@@ -4,7 +4,24 @@ use proptest::prelude::*;
 
 use super::*;
 
-const KINDS: [TokenizerKind; 3] = [TokenizerKind::Word, TokenizerKind::Char, TokenizerKind::Bpe];
+const KINDS: [TokenizerKind; 7] = [
+    TokenizerKind::Word,
+    TokenizerKind::Char,
+    TokenizerKind::Whitespace,
+    TokenizerKind::Chinese,
+    TokenizerKind::Bpe,
+    TokenizerKind::Unigram,
+    TokenizerKind::Wordpiece,
+];
+
+/// What comes back of a text that has no word written like a special token: all of it, but for what a kind does not keep.
+fn kept(kind: TokenizerKind, text: &str) -> String {
+    match kind {
+        TokenizerKind::Whitespace => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        TokenizerKind::Chinese => text.replace(chinese::BETWEEN, ""),
+        _ => text.to_owned(),
+    }
+}
 
 fn config(kind: TokenizerKind) -> TokenizerConfig {
     TokenizerConfig { kind, ..TokenizerConfig::default() }
@@ -50,6 +67,196 @@ fn pieces_by_hand() {
     assert_eq!(tokenizer.tokens("lower new"), ["low", "e", "r", " ", "n", "e", "w"]);
 }
 
+/// Runs as above. Within words stand ##l (5), ##o (5), ##w (6), ##e (3), ##r (2), ##n (1): ids 4 to 9 by their characters, e l n o r w.
+/// Then the alphabet, space, e, l, n, o, r, w: ids 10 to 16. Pairs: ` `+`##l`, `##l`+`##o` and `##o`+`##w` stand 5 times each, and the one
+/// of the smallest ids goes first: `##lo` (17). Then `##lo`+`##w` and ` `+`##lo`, 5 each, of which ` lo` is (10, 17) and goes first (18);
+/// then ` low` (19).
+#[test]
+fn pieces_that_continue_a_word_by_hand() {
+    let config = TokenizerConfig { vocab_size: 20, ..config(TokenizerKind::Wordpiece) };
+    let tokenizer = Tokenizer::train(&config, ["low low low", "lower lower new"]).unwrap();
+    let within = ["##e", "##l", "##n", "##o", "##r", "##w"];
+    let alphabet = [" ", "e", "l", "n", "o", "r", "w"];
+    assert_eq!(entries(&tokenizer), [&within[..], &alphabet, &["##lo", " lo", " low"]].concat());
+    assert_eq!(tokenizer.tokens("lower new"), ["low", "##e", "##r", " ", "##n", "##e", "##w"]);
+    assert_eq!(tokenizer.decode(&tokenizer.encode("lower new")), "lower new");
+    // One unknown character, and the word is unknown.
+    assert_eq!(tokenizer.encode("lowly low"), [UNK, 19]);
+}
+
+#[test]
+fn probable_pieces_by_hand() {
+    let lines = ["low low low low", "lower lower new"];
+    let config = TokenizerConfig { vocab_size: 13, ..config(TokenizerKind::Unigram) };
+    let tokenizer = Tokenizer::train(&config, lines).unwrap();
+    // Seven characters, and the piece that spares most: ` low`, in six of seven words.
+    assert!(entries(&tokenizer).contains(&" low".to_owned()), "{:?}", entries(&tokenizer));
+    assert!((12..=13).contains(&tokenizer.vocabulary_size()));
+    assert_eq!(tokenizer.tokens("low"), ["low"]);
+    assert_eq!(tokenizer.decode(&tokenizer.encode("new lower")), "new lower");
+    assert!(tokenizer.encode("x").contains(&UNK));
+}
+
+#[test]
+fn what_stands_between_spaces_by_hand() {
+    let tokenizer = trained(TokenizerKind::Whitespace, &["a c b a .", "b c\ta d."]);
+    assert_eq!(entries(&tokenizer), ["a", "b", "c", ".", "d."]);
+    assert_eq!(tokenizer.encode(" d.  x a "), [8, UNK, 4]);
+    assert_eq!(tokenizer.decode(&[8, UNK, 4]), "d. a");
+    assert_eq!(tokenizer.decode_with(&[8, UNK, 4], |_| "x".to_owned()), "d. x a");
+}
+
+/// The cuts are those of Python's jieba 0.42.1: `list(jieba.cut(text))`.
+#[test]
+fn chinese_words() {
+    let texts = [
+        ("我来到北京清华大学", "我/来到/北京/清华大学"),
+        ("他来到了网易杭研大厦", "他/来到/了/网易/杭研/大厦"),
+        (
+            "小明硕士毕业于中国科学院计算所，后在日本京都大学深造",
+            "小明/硕士/毕业/于/中国科学院/计算所/，/后/在/日本京都大学/深造",
+        ),
+        ("汤姆追逐杰瑞。Tom's cat 3.14", "汤姆/追逐/杰瑞/。/Tom/'/s/ /cat/ /3.14"),
+    ];
+    let tokenizer = trained(TokenizerKind::Chinese, &texts.map(|(text, _)| text));
+    for (text, words) in texts {
+        assert_eq!(tokenizer.tokens(text).join("/"), words);
+        assert_eq!(tokenizer.decode(&tokenizer.encode(text)), text);
+    }
+    let ids = [&tokenizer.encode("汤姆")[..], &[UNK], &tokenizer.encode("杰瑞")].concat();
+    assert_eq!(tokenizer.decode_with(&ids, |_| "追逐".to_owned()), "汤姆追逐杰瑞");
+}
+
+#[test]
+fn words_can_be_left_out() {
+    let list = |stop_words: &str| TokenizerConfig {
+        stop_words: StopWords::One(stop_words.to_owned()),
+        ..TokenizerConfig::default()
+    };
+    let tokenizer = Tokenizer::train(&list("english"), ["The theory of the cat"]).unwrap();
+    assert_eq!(entries(&tokenizer), [" cat", " theory"]);
+    assert_eq!(tokenizer.tokens("A theory, OF cats"), ["theory", ",", "cats"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("words.txt");
+    fs::write(&path, "cat\n\n a.b \n").unwrap();
+    let of_file = list(&path.to_string_lossy());
+    assert_eq!(entries(&Tokenizer::train(&of_file, ["the cat"]).unwrap()), [" the"]);
+    let spaced = TokenizerConfig { kind: TokenizerKind::Whitespace, ..of_file };
+    assert_eq!(Tokenizer::train(&spaced, ["a.b axb cat"]).unwrap().tokens("a.b axb cat"), ["axb"]);
+    let chinese = TokenizerConfig { kind: TokenizerKind::Chinese, ..list("chinese") };
+    assert_eq!(Tokenizer::train(&chinese, ["我的猫"]).unwrap().tokens("我的猫"), ["猫"]);
+    let pieces = TokenizerConfig { kind: TokenizerKind::Bpe, ..list("english") };
+    assert_eq!(Tokenizer::train(&pieces, ["the cat cat"]).unwrap().tokens("the cat"), ["cat"]);
+}
+
+#[test]
+fn stretched_letters_are_collapsed() {
+    let config = TokenizerConfig { collapse_letters: true, lowercase: true, ..TokenizerConfig::default() };
+    let tokenizer = Tokenizer::train(&config, ["gooood Good", "soooo good 1000"]).unwrap();
+    assert_eq!(entries(&tokenizer), [" good", " 1000", " soo"]);
+    assert_eq!(tokenizer.decode(&tokenizer.encode("GOOOOOD 1000")), "good 1000");
+}
+
+#[test]
+fn misspelt_words_are_taken_for_known_ones() {
+    let config = TokenizerConfig { correct_spelling: 2, lowercase: true, ..TokenizerConfig::default() };
+    let tokenizer = Tokenizer::train(&config, ["an elephant house", "the house"]).unwrap();
+    assert_eq!(tokenizer.tokens("An elephxnt HUOSE, xyzzy"), ["an", "elephant", "house", ",", "xyzzy"]);
+    let ids = tokenizer.encode("An elephxnt HUOSE");
+    assert_eq!(tokenizer.decode(&ids), "an elephant house");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokenizer.json");
+    tokenizer.save(&path).unwrap();
+    assert_eq!(Tokenizer::load(&path).unwrap().encode("An elephxnt HUOSE"), ids);
+}
+
+/// é is one character, or e and an accent; ﬁ is a ligature, Ａ is wide.
+#[test]
+fn ways_to_write_the_same_become_one() {
+    let tokens = |normalise| {
+        let config = TokenizerConfig { normalise, ..TokenizerConfig::default() };
+        let tokenizer = Tokenizer::train(&config, ["café cafe\u{301} ﬁ Ａ"]).unwrap();
+        entries(&tokenizer).concat()
+    };
+    assert_eq!(tokens(Normalise::None), " cafe\u{301} café ﬁ Ａ");
+    assert_eq!(tokens(Normalise::Nfc), " café ﬁ Ａ");
+    assert_eq!(tokens(Normalise::Nfkc), " café A fi");
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    let refused = |config: TokenizerConfig| config.check().unwrap_err().to_string();
+    let stop_words = StopWords::One("english".to_owned());
+    let of_kind = |kind| TokenizerConfig { kind, ..TokenizerConfig::default() };
+    assert_eq!(
+        refused(TokenizerConfig { stop_words, ..of_kind(TokenizerKind::Char) }),
+        "stop_words with kind = \"char\""
+    );
+    assert_eq!(
+        refused(TokenizerConfig { correct_spelling: 1, ..of_kind(TokenizerKind::Bpe) }),
+        "correct_spelling with kind = \"bpe\""
+    );
+    let file = |file: &str, kind| TokenizerConfig { file: Some(file.into()), ..of_kind(kind) };
+    assert_eq!(refused(file("v.txt", TokenizerKind::Unigram)), "kind = \"unigram\" with a list of tokens");
+    assert_eq!(refused(file("t.json", TokenizerKind::Bpe)), "other keys beside the file of a tokenizer");
+}
+
+#[test]
+fn a_plain_list_is_a_vocabulary() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vocab.txt");
+    let of_list = |text: &str, kind| {
+        fs::write(&path, text).unwrap();
+        Tokenizer::train::<&str>(&TokenizerConfig { file: Some(path.clone()), ..config(kind) }, [])
+    };
+    let list = "<blank>\n<unk>\n<s>\n</s>\ndog\t17\n.\t9\ndog\t1\n\ncat\n";
+    let tokenizer = of_list(list, TokenizerKind::Whitespace).unwrap();
+    assert_eq!(entries(&tokenizer), ["dog", ".", "cat"]);
+    assert_eq!(tokenizer.to_list(None), "dog\n.\ncat\n");
+    assert_eq!(tokenizer.to_list(Some(&[0, 0, 0, 0, 17, 9, 0])), "dog\t17\n.\t9\ncat\t0\n");
+    // A list that knows nothing of spaces, and one that does.
+    let tokenizer = of_list(list, TokenizerKind::Word).unwrap();
+    assert_eq!(entries(&tokenizer), [" dog", ".", " .", " cat"]);
+    assert_eq!(tokenizer.decode(&tokenizer.encode("cat dog.")), "cat dog.");
+    assert_eq!(
+        entries(&of_list(&tokenizer.to_list(None), TokenizerKind::Word).unwrap()),
+        entries(&tokenizer)
+    );
+    assert!(matches!(of_list("<unk>\n", TokenizerKind::Char), Err(DataError::Empty { .. })));
+}
+
+const FOREIGN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/byte_level.json");
+
+/// As `fixtures/tokenizers/byte_level.py` made it and what it says of some texts.
+#[test]
+fn a_foreign_tokenizer_is_adopted() {
+    assert!(matches!(Tokenizer::load(FOREIGN), Err(DataError::ForeignTokenizer { .. })));
+    let tokenizer = Tokenizer::import(FOREIGN).unwrap();
+    let expected: HashMap<String, Vec<String>> =
+        serde_json::from_str(&fs::read_to_string(FOREIGN.replace(".json", ".tokens.json")).unwrap()).unwrap();
+    assert_eq!(expected.len(), 4);
+    for (text, tokens) in expected {
+        let ids = tokenizer.encode(&text);
+        let found: Vec<String> = ids.iter().map(|&id| tokenizer.inner.id_to_token(id).unwrap()).collect();
+        assert_eq!(found, tokens);
+        assert!(ids.iter().all(|&id| id > END));
+        // This tokenizer puts a space behind an added token.
+        assert_eq!(tokenizer.decode(&ids).trim_start(), text.replace("<name>!", "<name> !"));
+    }
+    assert_eq!([PAD, UNK, START, END].map(|id| tokenizer.token(id)), SPECIAL);
+    // 292 of the model and `<name>`; `<|endoftext|>`, `[UNK]` and `<pad>` go, our four come.
+    assert_eq!(tokenizer.vocabulary_size(), 292 - 1 + 4 + 1);
+    assert_eq!(tokenizer.tokens("Tom runs"), ["Tom", "runs"]);
+    let ids = [&tokenizer.encode("Tom")[..], &[UNK], &tokenizer.encode("runs")[..]].concat();
+    assert_eq!(tokenizer.decode_with(&ids, |_| "also".to_owned()).trim_start(), "Tom also runs");
+    // In a model folder it is one of ours.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokenizer.json");
+    tokenizer.save(&path).unwrap();
+    let loaded = Tokenizer::load(&path).unwrap();
+    assert_eq!(loaded.encode("Jerry <name>"), tokenizer.encode("Jerry <name>"));
+}
+
 #[test]
 fn the_rare_are_cut_by_count_and_by_size() {
     let at_least_two = TokenizerConfig { min_count: 2, ..TokenizerConfig::default() };
@@ -78,8 +285,13 @@ fn special_tokens_in_the_text_are_text() {
     for kind in KINDS {
         let tokenizer = trained(kind, &[text; 20]);
         let ids = tokenizer.encode(text);
-        assert!(ids.iter().all(|&id| id > END), "{kind:?}: {ids:?}");
-        assert_eq!(tokenizer.decode(&ids), text);
+        if kind == TokenizerKind::Whitespace {
+            // A whole token that is written like that is an unknown word, as in corpora whose rare words are `<unk>`.
+            assert_eq!(ids, [6, UNK, 4, 7, UNK, 5]);
+        } else {
+            assert!(ids.iter().all(|&id| id > END), "{kind:?}: {ids:?}");
+            assert_eq!(tokenizer.decode(&ids), text);
+        }
         let ids = trained(kind, &["nothing of the kind"]).encode("<s> <pad> </s>");
         assert!(!ids.iter().any(|id| [PAD, START, END].contains(id)), "{kind:?}: {ids:?}");
     }
@@ -167,8 +379,10 @@ fn the_same_text_gives_the_same_file() {
     for kind in KINDS {
         let config = TokenizerConfig { vocab_size: 300, ..config(kind) };
         let first = Tokenizer::train(&config, &lines).unwrap().to_json();
-        for _ in 0..5 {
-            assert!(Tokenizer::train(&config, &lines).unwrap().to_json() == first, "{kind:?}");
+        for threads in [1, 2, 3, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let again = pool.install(|| Tokenizer::train(&config, &lines).unwrap().to_json());
+            assert!(again == first, "{kind:?}");
         }
     }
 }
@@ -185,7 +399,9 @@ fn a_file_brings_the_tokenizer_back() {
         let loaded = Tokenizer::load(&path).unwrap();
         assert_eq!(loaded.to_json(), tokenizer.to_json());
         assert_eq!(loaded.encode(text), tokenizer.encode(text));
-        assert_eq!(loaded.decode(&loaded.encode(text)), text.to_lowercase());
+        if kind != TokenizerKind::Whitespace {
+            assert_eq!(loaded.decode(&loaded.encode(text)), text.to_lowercase());
+        }
     }
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(files.len(), 1);
@@ -238,7 +454,9 @@ fn a_config_has_defaults_and_refuses_what_it_does_not_know() {
     assert_eq!(parse("{}").unwrap(), TokenizerConfig::default());
     assert_eq!(parse(r#"{"kind": "bpe"}"#).unwrap().kind, TokenizerKind::Bpe);
     assert!(parse(r#"{"size": 3}"#).unwrap_err().to_string().contains("vocab_size"));
-    assert!(parse(r#"{"kind": "syllable"}"#).unwrap_err().to_string().contains("`word`, `char`, `bpe`"));
+    assert!(
+        parse(r#"{"kind": "syllable"}"#).unwrap_err().to_string().contains("`word`, `char`, `whitespace`")
+    );
 }
 
 /// Ten times the tokens take about ten times as long, not a hundred times; the limits are generous, for busy machines.
@@ -252,26 +470,33 @@ fn long_lines_take_linear_time() {
             let tokenizer = Tokenizer::train(&config(kind), [text]).unwrap();
             let ids = tokenizer.encode(text);
             assert_eq!(tokenizer.tokens(text).len(), ids.len());
-            assert_eq!(&tokenizer.decode(&ids), text);
+            assert_eq!(tokenizer.decode(&ids), kept(kind, text));
             assert!(start.elapsed() < Duration::from_secs(10), "{kind:?} took {:?}", start.elapsed());
         }
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn what_was_seen_can_be_undone(lines in prop::collection::vec(nasty_text(), 1..6)) {
         for kind in KINDS {
             let Ok(tokenizer) = Tokenizer::train(&config(kind), &lines) else {
-                prop_assert!(lines.iter().all(String::is_empty));
+                prop_assert!(lines.iter().all(|line| {
+                    let mut words = line.split_whitespace();
+                    line.is_empty() || (kind == TokenizerKind::Whitespace && words.all(|word| SPECIAL.contains(&word)))
+                        || (kind == TokenizerKind::Chinese && kept(kind, line).is_empty())
+                }), "{:?}", kind);
                 continue;
             };
-            for line in &lines {
+            for line in lines.iter().filter(|line| !(kind == TokenizerKind::Wordpiece && line.contains('#'))) {
                 let ids = tokenizer.encode(line);
-                prop_assert!(ids.iter().all(|&id| id > END));
-                prop_assert_eq!(&tokenizer.decode(&ids), line);
+                if kind == TokenizerKind::Whitespace && line.split_whitespace().any(|word| SPECIAL.contains(&word)) {
+                    continue;
+                }
+                prop_assert!(ids.iter().all(|&id| id > END), "{:?} {:?}", kind, ids);
+                prop_assert_eq!(tokenizer.decode(&ids), kept(kind, line), "{:?}", kind);
             }
         }
     }

@@ -1,11 +1,11 @@
 //! The config of a classifier.
 
-use crate::config::{ConfigFileError, expect_task, parse, to_toml};
+use crate::config::{ConfigFileError, check_tokenizer, expect_task, parse, to_toml};
 use crate::lessons::RunConfig;
 use crate::train_config::TrainConfig;
-use couplet_data::{Cut, Files, Keep, TokenizerConfig};
+use couplet_data::{BadLines, Cut, Files, Keep, Pad, TokenizerConfig};
 use couplet_nn::{ClassifierConfig, OutputKind};
-use couplet_search::{Task, text_cut};
+use couplet_search::{Task, read_padding, text_cut};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -39,9 +39,23 @@ pub struct ClassifyDataConfig {
     /// Which end of them is kept.
     #[serde(default)]
     pub keep: Keep,
+    /// Whether each text is read in its own length. If not, shorter texts are filled up to `max_tokens`, with a token that the model
+    /// reads like any other.
+    #[serde(default = "masked")]
+    pub mask: bool,
+    /// Without a mask: the side on which they are filled up; behind their tokens, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pad: Option<Pad>,
+    /// Whether lines that cannot be used are left out and counted.
+    #[serde(default)]
+    pub skip_bad_lines: bool,
     /// `[data.source]`: how texts become tokens
     #[serde(default)]
     pub source: TokenizerConfig,
+}
+
+fn masked() -> bool {
+    true
 }
 
 fn longest_text() -> usize {
@@ -61,24 +75,38 @@ impl RunConfig for ClassifyConfig {
 impl ClassifyConfig {
     /// Reads a config from a text; `name` is what errors call it.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<ClassifyConfig, ConfigFileError> {
-        let config: ClassifyConfig = parse(text, name, overrides)?;
+        let mut config: ClassifyConfig = parse(text, name, overrides)?;
         expect_task(config.task, Task::Classify, name)?;
         config.model.check().map_err(|source| ConfigFileError::Model { place: name.to_owned(), source })?;
         config.train.check(name)?;
         config.check(name)?;
+        if config.data.skip_bad_lines {
+            config.skip_bad_lines();
+        }
         Ok(config)
     }
 
     /// With the files of the data as they are seen from a folder.
     pub(crate) fn relative_to(mut self, folder: &Path) -> ClassifyConfig {
-        self.data.train = self.data.train.relative_to(folder);
-        self.data.valid = self.data.valid.relative_to(folder);
+        let data = &mut self.data;
+        data.train = data.train.relative_to(folder);
+        data.valid = data.valid.relative_to(folder);
+        data.source = data.source.relative_to(folder);
         self
+    }
+
+    /// Leaves lines out that cannot be used.
+    pub fn skip_bad_lines(&mut self) {
+        let data = &mut self.data;
+        data.skip_bad_lines = true;
+        data.train = data.train.clone().with_bad_lines(BadLines::Skip);
+        data.valid = data.valid.clone().with_bad_lines(BadLines::Skip);
     }
 
     /// How long texts are cut.
     pub fn cut(&self) -> Cut {
-        text_cut(self.data.max_tokens, self.data.keep, &self.model)
+        let ClassifyDataConfig { max_tokens, keep, mask, pad, .. } = self.data;
+        text_cut(max_tokens, keep, read_padding(mask, pad), &self.model)
     }
 
     /// The share of a label that is spread over all labels.
@@ -89,6 +117,14 @@ impl ClassifyConfig {
     fn check(&self, name: &str) -> Result<(), ConfigFileError> {
         if self.data.max_tokens == 0 {
             return Err(ConfigFileError::refused(name, "data.max_tokens = 0", "at least 1"));
+        }
+        check_tokenizer(&self.data.source, "data.source", name)?;
+        if self.data.mask && self.data.pad.is_some() {
+            return Err(ConfigFileError::refused(
+                name,
+                "data.pad with data.mask = true",
+                "padding that is masked changes nothing; set data.mask = false, and it is read like tokens",
+            ));
         }
         if self.label_smoothing() > 0.0 && self.model.classifier.output == OutputKind::Sigmoid {
             return Err(ConfigFileError::refused(
@@ -121,9 +157,20 @@ mod tests {
     }
 
     #[test]
+    fn padding_is_read_where_it_is_not_masked() {
+        let overrides = ["data.mask=false", "data.pad=front", "data.max_tokens=3"].map(str::to_owned);
+        let config = ClassifyConfig::parse(SMALL, "c.toml", &overrides).unwrap();
+        assert_eq!(config.cut().apply(&[4, 5])[..], [0, 4, 5]);
+        assert_eq!(ClassifyConfig::parse(&config.to_toml(), "again", &[]).unwrap(), config);
+        let behind = ClassifyConfig::parse(SMALL, "c.toml", &overrides[..1]).unwrap();
+        assert_eq!(behind.cut().apply(&[4, 5])[..3], [4, 5, 0]);
+    }
+
+    #[test]
     fn what_makes_no_run_is_refused_by_name() {
         assert_eq!(error(&["task=translate"]), "c.toml: task = \"translate\"");
         assert_eq!(error(&["data.max_tokens=0"]), "c.toml: data.max_tokens = 0");
+        assert_eq!(error(&["data.pad=front"]), "c.toml: data.pad with data.mask = true");
         assert_eq!(
             error(&["train.label_smoothing=0.1", "model.classifier.output=sigmoid"]),
             "c.toml: train.label_smoothing with model.classifier.output = \"sigmoid\""

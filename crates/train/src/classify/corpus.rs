@@ -7,8 +7,8 @@ use crate::event::{About, Figure};
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
 use couplet_data::{
-    Cut, DataError, Example, Feed, Fetch, Files, Labelled, LabelledTexts, Labels, Reading, Tokenizer, Weight,
-    add_to_checksum, on_all_cores,
+    Cut, DataError, Example, Feed, Fetch, Files, Labelled, LabelledTexts, Labels, Reading, Skipped,
+    Tokenizer, Weight, add_to_checksum, on_all_cores,
 };
 use couplet_nn::{Classifier, LabelledBatch, Pass};
 use couplet_search::{Folder, log_probabilities, most_probable};
@@ -38,6 +38,8 @@ pub struct LabelledCorpus {
     pub valid: LabelledExamples,
     /// How many training texts were cut.
     pub cut: usize,
+    /// Lines of the files that could not be used.
+    pub skipped: Skipped,
 }
 
 /// Reads labelled texts in which nothing may be empty: one file with the label first, or a file of texts and one of labels.
@@ -56,7 +58,7 @@ impl LabelledExamples {
         let labels = labels.numbers(texts)?;
         let whole = on_all_cores(&texts.texts, |text| tokenizer.encode(text));
         let too_long = whole.iter().filter(|text| text.len() > cut.tokens).count();
-        let texts = whole.iter().map(|text| cut.apply(text).to_vec()).collect();
+        let texts = whole.iter().map(|text| cut.apply(text).into_owned()).collect();
         Ok(LabelledExamples { texts, labels, cut: too_long })
     }
 
@@ -149,7 +151,7 @@ impl LabelledCorpus {
         let (train, valid) = (examples(train)?, examples(valid)?);
         let (cut, checksum) = (train.cut, train.checksum());
         let train = TrainingSet::numbered(Arc::new(train), corpora, checksum);
-        Ok(LabelledCorpus { tokenizer, labels, train, valid, cut })
+        Ok(LabelledCorpus { tokenizer, labels, train, valid, cut, skipped: Skipped::default() })
     }
 }
 
@@ -168,7 +170,13 @@ impl Lessons for LabelledCorpus {
             corpora[texts.corpus()].examples += 1;
         }
         let train = train.into_iter().collect();
-        LabelledCorpus::of_several(config, &train, corpora, &read_labelled(&config.data.valid)?)
+        let (valid, mut skipped) = Labelled::all(&config.data.valid)?;
+        skipped.join(texts.skipped().clone());
+        Ok(LabelledCorpus { skipped, ..LabelledCorpus::of_several(config, &train, corpora, &valid)? })
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.skipped
     }
 
     fn model(&self, params: &mut Params, config: &ClassifyConfig) -> Result<Classifier, TrainError> {
