@@ -13,7 +13,7 @@ mod progress;
 use clap::{Parser, Subcommand};
 use commands::{
     attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, prepare, score,
-    selftest, train, translate,
+    selftest, train, translate, vocab,
 };
 use failure::Outcome;
 use std::process::ExitCode;
@@ -30,6 +30,7 @@ struct Arguments {
 enum Command {
     Demo(demo::Arguments),
     New(new::Arguments),
+    Vocab(vocab::Arguments),
     Prepare(prepare::Arguments),
     Train(train::Arguments),
     Predict(predict::Arguments),
@@ -59,6 +60,7 @@ fn run(command: &Command) -> Outcome {
     match command {
         Command::Demo(arguments) => demo::run(arguments),
         Command::New(arguments) => new::run(arguments),
+        Command::Vocab(arguments) => vocab::run(arguments),
         Command::Prepare(arguments) => prepare::run(arguments),
         Command::Train(arguments) => train::run(arguments),
         Command::Predict(arguments) => predict::run(arguments),

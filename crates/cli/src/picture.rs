@@ -136,9 +136,12 @@ fn warn(message: &str, packages: &str) {
 
 /// Attention as this terminal can show it.
 pub(crate) fn in_terminal(attention: &Attention, view: View) -> String {
-    let terminal = console::Term::stdout();
-    let width = terminal.size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns));
     let colour =
         if wants_colour() && std::io::stdout().is_terminal() { Colour::Ansi256 } else { Colour::None };
-    attention.to_terminal(view, width, colour)
+    attention.to_terminal(view, terminal_width(), colour)
+}
+
+/// The columns of this terminal.
+pub(crate) fn terminal_width() -> usize {
+    console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns))
 }

@@ -18,3 +18,4 @@ mod search;
 pub(crate) mod selftest;
 pub(crate) mod train;
 pub(crate) mod translate;
+pub(crate) mod vocab;

@@ -1,4 +1,4 @@
-use super::train::stop_on_interrupt;
+use super::train::{stop_on_interrupt, warn_of_skipped};
 use crate::failure::{Failure, Outcome};
 use crate::progress::wants_colour;
 use couplet_train::{AnyConfig, Preparing, Report, Watch, prepare, report};
@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
     /// Override a key of the config, as key=value; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Leave out lines that cannot be used and count them; the config's key data.skip_bad_lines.
+    #[arg(long)]
+    skip_bad_lines: bool,
     /// Print what it holds, and how much of its batches would be padding if they were rectangles.
     #[arg(long)]
     report: bool,
@@ -37,17 +40,21 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let AnyConfig::Translate(config) = AnyConfig::read_located(&arguments.config, &arguments.set)? else {
+    let AnyConfig::Translate(mut config) = AnyConfig::read_located(&arguments.config, &arguments.set)? else {
         return Err(Failure::usage(
             "only pairs of texts can be prepared",
             Some("a config with task = \"translate\"".to_owned()),
         ));
     };
+    if arguments.skip_bad_lines {
+        config.skip_bad_lines();
+    }
     let began = Instant::now();
     let (stop, progress) = (stop_on_interrupt()?, Progress::new());
     let observer = |stage| progress.show(stage);
-    prepare(&config, &arguments.out, Watch { observer: &observer, stop: &stop })?;
+    let skipped = prepare(&config, &arguments.out, Watch { observer: &observer, stop: &stop })?;
     progress.end();
+    warn_of_skipped(&skipped);
     eprintln!("the corpus is in {}, after {:.1} s", arguments.out.display(), began.elapsed().as_secs_f64());
     if arguments.report {
         let report = report(&arguments.out, &config)?;

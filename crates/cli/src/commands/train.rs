@@ -1,6 +1,7 @@
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
+use couplet_data::Skipped;
 use couplet_search::Folder;
 use couplet_train::{AnyConfig, Corpus, LabelledCorpus, Lessons, Trainer};
 use std::path::PathBuf;
@@ -29,6 +30,9 @@ pub(crate) struct Arguments {
     /// The folder that `couplet prepare` made of the config's data; the config's key data.prepared, seen from here.
     #[arg(long, value_name = "DIR")]
     prepared: Option<PathBuf>,
+    /// Leave out lines that cannot be used and count them; the config's key data.skip_bad_lines.
+    #[arg(long)]
+    skip_bad_lines: bool,
     /// Go on with the run in the folder, from its last checkpoint; begin it where there is none.
     #[arg(long)]
     resume: bool,
@@ -37,7 +41,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let config = AnyConfig::read_located(&arguments.config, &arguments.set)?;
+    let mut config = AnyConfig::read_located(&arguments.config, &arguments.set)?;
+    if arguments.skip_bad_lines {
+        config.skip_bad_lines();
+    }
     match (config, &arguments.prepared) {
         (AnyConfig::Translate(mut config), prepared) => {
             config.data.prepared = prepared.clone().or(config.data.prepared);
@@ -56,6 +63,7 @@ fn train<L: Lessons>(arguments: &Arguments, config: L::Config) -> Outcome {
     // Before the data is read, which may take long.
     let device = arguments.device.open_and_name()?;
     let lessons = L::read(&config)?;
+    warn_of_skipped(lessons.skipped());
     let folder = Folder::new(&out);
     let trainer = if arguments.resume {
         Trainer::resume(config, lessons, &device, folder)?
@@ -66,6 +74,14 @@ fn train<L: Lessons>(arguments: &Arguments, config: L::Config) -> Outcome {
     trainer.with_command(called()).run(&mut |event| progress.show(event), stop_on_interrupt()?.as_ref())?;
     eprintln!("the model is in {}", out.display());
     Ok(())
+}
+
+/// Says which lines were left out.
+pub(crate) fn warn_of_skipped(skipped: &Skipped) {
+    if skipped.lines > 0 {
+        eprintln!("warning: {} bad lines were left out", skipped.lines);
+        skipped.first.iter().for_each(|what| eprintln!("warning: {what}"));
+    }
 }
 
 /// The command as it was called, for a shell.

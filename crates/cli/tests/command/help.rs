@@ -3,7 +3,7 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 17] = [
     "demo",
     "new",
     "prepare",
@@ -20,6 +20,7 @@ const VERBS: [&str; 16] = [
     "bench",
     "score",
     "selftest",
+    "vocab",
 ];
 
 #[test]

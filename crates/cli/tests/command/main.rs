@@ -15,4 +15,5 @@ mod readme;
 mod resume;
 mod search;
 mod support;
+mod text;
 mod watching;
