@@ -104,6 +104,11 @@ impl Bytes {
     }
 }
 
+/// The bytes of a file as [`Lines`](crate::Lines) sees them, unpacked, for what is not made of lines. `-` is the standard input.
+pub fn open_unpacked(path: &Path) -> Result<Box<dyn BufRead + Send>, DataError> {
+    Bytes::open(path).map(|bytes| bytes.reader)
+}
+
 /// The first bytes of a stream, as many as it takes to see whether they are one of these marks. Not one more: somebody may be
 /// typing the stream, and waits for an answer to a line.
 fn begin(stream: &mut impl Read, marks: &[&[u8]]) -> io::Result<Vec<u8>> {
