@@ -10,7 +10,7 @@ use crate::process;
 
 /// Make the reference values again: run every script in the folders of fixtures, in order of name.
 ///
-/// Needs Python with torch, numpy, safetensors, sacrebleu, jiwer, seqeval, tensorboard and tokenizers. The tests need none of these: the values lie in the
+/// Needs Python with torch, numpy, safetensors, sacrebleu, jiwer, seqeval, tensorboard, tokenizers and gensim. The tests need none of these: the values lie in the
 /// repository.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -25,16 +25,17 @@ Examples:
   PYTHON=.venv/bin/python cargo xtask fixtures";
 
 /// In this order: jiwer scores the lines that the script for sacreBLEU writes.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 7] = [
     "fixtures/pytorch",
     "fixtures/sacrebleu",
     "fixtures/jiwer",
     "fixtures/seqeval",
     "fixtures/tensorboard",
     "fixtures/tokenizers",
+    "fixtures/embed",
 ];
 
-const HINT: &str = "the scripts need torch, numpy, safetensors, sacrebleu, jiwer, seqeval, tensorboard and tokenizers; PYTHON=PATH names another interpreter";
+const HINT: &str = "the scripts need torch, numpy, safetensors, sacrebleu, jiwer, seqeval, tensorboard, tokenizers and gensim; PYTHON=PATH names another interpreter";
 
 pub(crate) fn run(root: &Path, _: &Arguments) -> Result<()> {
     let mut scripts = Vec::new();

@@ -32,6 +32,42 @@ pub enum EmbedError {
     #[error("word {}: {mistake}", number + 1)]
     Word { number: usize, mistake: Mistake },
 
+    /// The text that vectors should be learned from has no words.
+    #[error("the text has no words")]
+    NoWords,
+
+    /// Words have numbers of 32 bits.
+    #[error("the text has more than four thousand million different words")]
+    TooManyWords,
+
+    /// Too few words occur often enough.
+    #[error("{words} word{} {min_count} times or more in the text; two are needed", if *words == 1 { " occurs" } else { "s occur" })]
+    FewWords { words: usize, min_count: u64 },
+
+    /// An option of the training that cannot be.
+    #[error("--{name}: {problem}")]
+    Setting { name: &'static str, problem: String },
+
+    /// The file that holds the text as numbers.
+    #[error("a temporary file in {folder}: {source}")]
+    TemporaryFile { folder: PathBuf, source: std::io::Error },
+
+    /// The vectors of parts of words.
+    #[error("{path}: not the n-grams of word vectors: {reason}")]
+    DamagedNgrams { path: PathBuf, reason: String },
+
+    /// A line of a file of pairs.
+    #[error("{path}:{line}: not two words and a score")]
+    Pair { path: PathBuf, line: usize },
+
+    /// A line of a file of analogies.
+    #[error("{path}:{line}: not four words below the name of a section")]
+    Question { path: PathBuf, line: usize },
+
+    /// A file of pairs or analogies has none.
+    #[error("{path}: there is nothing to compare with")]
+    Nothing { path: PathBuf },
+
     /// A word that the format has no way to write.
     #[error("{path}: the word {word:?} has a space, which ends a word in the binary format")]
     Space { path: PathBuf, word: String },
@@ -111,7 +147,22 @@ impl EmbedError {
             EmbedError::Damaged { .. } | EmbedError::WrongCount { .. } => {
                 "download or write the file again; it may have been cut off on its way"
             }
-            EmbedError::Word { .. } => return None,
+            EmbedError::NoWords => "put one sentence on each line, with spaces between the words",
+            EmbedError::FewWords { .. } => "lower --min-count, or learn from more text",
+            EmbedError::TemporaryFile { .. } => {
+                "the text is kept there as numbers, 4 bytes for a word; TMPDIR names another folder"
+            }
+            EmbedError::DamagedNgrams { .. } => {
+                "train the vectors again, or remove the file to go without vectors of unseen words"
+            }
+            EmbedError::Pair { .. } | EmbedError::Nothing { .. } => {
+                "pairs are two words and a score, with tabs between (WordSim-353); analogies are lines `: NAME`, and \
+                 below each four words on a line"
+            }
+            EmbedError::Question { .. } => {
+                "write `: NAME` above the questions of one kind, and each as four words: Athens Greece Paris France"
+            }
+            EmbedError::Word { .. } | EmbedError::TooManyWords | EmbedError::Setting { .. } => return None,
             EmbedError::Space { .. } => {
                 "write text instead: a name that does not end in .bin, or --format text"
             }
