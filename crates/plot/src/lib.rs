@@ -7,7 +7,7 @@
 //! longer than the terminal is wide.
 //!
 //! [`Curves`] show how numbers change: a panel for each kind of number, all over the same axis. [`Bars`] show numbers beside each
-//! other. [`to_png`] makes pixels of any of the SVG files, with the [`Fonts`] of the system, and says which characters none of
+//! other, and a [`Scatter`] points with names. [`to_png`] makes pixels of any of the SVG files, with the [`Fonts`] of the system, and says which characters none of
 //! them has.
 //!
 //! Labels may be of any script and hold anything: they are measured as they are displayed (a Chinese character is two
@@ -51,6 +51,7 @@ mod curves;
 mod fonts;
 mod label;
 mod png;
+mod scatter;
 mod svg;
 
 pub use attention::{Attention, Colour, ShapeError, View};
@@ -58,4 +59,5 @@ pub use bars::{Bar, Bars, Group};
 pub use curves::{Curves, Panel, Series};
 pub use fonts::Fonts;
 pub use png::{Png, PngError, to_png};
+pub use scatter::{Point, Scatter};
 pub use svg::Background;
