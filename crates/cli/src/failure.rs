@@ -1,6 +1,7 @@
 //! What went wrong, as a user reads it: one `error:` line, and a `hint:` line that says what to do.
 
 use couplet_data::DataError;
+use couplet_embed::EmbedError;
 use couplet_nn::ConfigError;
 use couplet_search::FolderError;
 use couplet_tensor::DeviceError;
@@ -50,6 +51,15 @@ impl Failure {
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         Failure::new(&error, error.hint())
+    }
+}
+
+impl From<EmbedError> for Failure {
+    fn from(error: EmbedError) -> Self {
+        match error {
+            EmbedError::Setting { .. } => Failure::usage(&error, error.hint()),
+            _ => Failure::new(&error, error.hint()),
+        }
     }
 }
 

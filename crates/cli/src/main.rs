@@ -12,8 +12,8 @@ mod progress;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    attend, average, bench, classify, demo, evaluate, inspect, metrics, new, plot, predict, prepare, score,
-    selftest, train, translate, vocab,
+    attend, average, bench, classify, demo, embed, evaluate, inspect, metrics, new, plot, predict, prepare,
+    score, selftest, train, translate, vocab,
 };
 use failure::Outcome;
 use std::process::ExitCode;
@@ -43,6 +43,7 @@ enum Command {
     Average(average::Arguments),
     Plot(plot::Arguments),
     Inspect(inspect::Arguments),
+    Embed(embed::Arguments),
     Bench(bench::Arguments),
     Selftest(selftest::Arguments),
 }
@@ -73,6 +74,7 @@ fn run(command: &Command) -> Outcome {
         Command::Average(arguments) => average::run(arguments),
         Command::Plot(arguments) => plot::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Embed(arguments) => embed::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),
     }

@@ -5,6 +5,7 @@ pub(crate) mod average;
 pub(crate) mod bench;
 pub(crate) mod classify;
 pub(crate) mod demo;
+pub(crate) mod embed;
 pub(crate) mod evaluate;
 pub(crate) mod inspect;
 mod lines;

@@ -3,7 +3,7 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "demo",
     "new",
     "prepare",
@@ -17,6 +17,7 @@ const VERBS: [&str; 17] = [
     "average",
     "plot",
     "inspect",
+    "embed",
     "bench",
     "score",
     "selftest",

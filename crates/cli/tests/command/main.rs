@@ -5,6 +5,7 @@ mod bad_model;
 mod bench;
 mod classify;
 mod device;
+mod embed;
 mod help;
 mod metrics;
 mod notes;
