@@ -24,6 +24,7 @@ Examples:
   cargo xtask bench step
   cargo xtask bench data generate train.en train.de --out large
   cargo xtask bench metrics texts.de --python .venv/bin/python
+  cargo xtask bench embed corpus.txt.gz --python .venv/bin/python
   cargo xtask bench gemm --help";
 
 #[derive(clap::Subcommand)]
@@ -44,6 +45,9 @@ enum Benchmark {
     /// BLEU, chrF and TER of 100,000 lines beside sacreBLEU
     #[command(disable_help_flag = true)]
     Metrics(Rest),
+    /// Word vectors beside gensim's
+    #[command(disable_help_flag = true)]
+    Embed(Rest),
 }
 
 #[derive(clap::Args)]
@@ -70,6 +74,7 @@ fn command(root: &Path, arguments: &Arguments) -> Command {
         Benchmark::Gemm(rest) => ("bench-gemm", None, rest),
         Benchmark::Data(rest) => ("bench-data", None, rest),
         Benchmark::Metrics(rest) => ("bench-metrics", None, rest),
+        Benchmark::Embed(rest) => ("bench-embed", None, rest),
     };
     let mut command = process::cargo(root);
     command.args(["run", "--quiet", "--release", "--package", package, "--"]);
