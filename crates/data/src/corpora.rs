@@ -142,6 +142,18 @@ impl Files {
         self.corpora.iter().map(|corpus| Files { corpora: vec![corpus.clone()], bad_lines: self.bad_lines })
     }
 
+    /// The path, where one and nothing else is given: for texts that need no second column.
+    pub fn one_path(&self) -> Option<&Path> {
+        match &self.corpora[..] {
+            [Corpus { format: Format::Tsv(path), columns, weight: 1.0 }]
+                if *columns == Columns::default() =>
+            {
+                Some(path)
+            }
+            _ => None,
+        }
+    }
+
     /// The files, seen from a folder.
     pub fn relative_to(&self, folder: &Path) -> Files {
         let corpora = self

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tokenizer::PAD;
+use crate::tokenizer::{END, PAD, START};
 
 /// Which end of a long text is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,24 @@ impl PairCut {
         };
         Some([side(source, self.source)?, side(target, self.target)?])
     }
+}
+
+/// A text with its start and its end, in pieces that a model of the next token reads one by one: each has at most so many tokens to
+/// predict, behind one that is read only, the last of the piece before.
+///
+/// ```
+/// use couplet_data::{END, START, pieces};
+///
+/// assert_eq!(pieces(&[7, 8, 9], 3), [vec![START, 7, 8, 9], vec![9, END]]);
+/// ```
+///
+/// # Panics
+///
+/// If pieces are to have no tokens.
+pub fn pieces(text: &[u32], tokens: usize) -> Vec<Vec<u32>> {
+    let whole = [&[START], text, &[END]].concat();
+    let last = whole.len() - 1;
+    (0..last).step_by(tokens).map(|first| whole[first..=last.min(first + tokens)].to_vec()).collect()
 }
 
 #[cfg(test)]

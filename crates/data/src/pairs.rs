@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::DataError;
 use crate::corpora::Files;
 use crate::records::{Empty, Reading, Records, Roles, Skipped};
+use crate::{DataError, Lines};
 
 /// An input and the output that answers it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +95,15 @@ pub fn read_parallel(
     empty: Empty,
 ) -> Result<Vec<Pair>, DataError> {
     Pairs::open(&Files::parallel(source.as_ref(), target.as_ref()), Reading { empty })?.collect()
+}
+
+/// Reads a file of texts, one a line. Empty lines are passed by.
+pub fn read_texts(path: impl AsRef<Path>) -> Result<Vec<String>, DataError> {
+    let lines = Lines::open(path.as_ref())?;
+    let is_text =
+        |line: &Result<String, DataError>| line.as_ref().map_or(true, |line| !line.trim().is_empty());
+    let texts = lines.filter(is_text).collect::<Result<Vec<String>, DataError>>()?;
+    if texts.is_empty() { Err(DataError::Empty { path: path.as_ref().into() }) } else { Ok(texts) }
 }
 
 /// Reads one file that has a source, a tab and a target on each line.

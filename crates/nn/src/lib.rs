@@ -9,7 +9,7 @@
 //! 5. [`Seq2Seq`] joins them; [`Seq2Seq::loss`] is the whole forward pass.
 //!
 //! A [`Classifier`] has the same encoders, and a label where the others have a decoder; [`Classifier::loss`] is its forward
-//! pass.
+//! pass. A [`LanguageModel`] has the recurrent ones of them, and says after each token which one it expects next.
 //!
 //! A [`Pass`] says whether it learns: then weights are on a tape and numbers are dropped.
 //!
@@ -18,8 +18,8 @@
 //! use couplet_tensor::{Device, Params};
 //!
 //! let mut config = ModelConfig::default();
-//! (config.encoder.hidden, config.encoder.embedding) = (8.into(), 8);
-//! (config.decoder.hidden, config.decoder.embedding) = (16, 8);
+//! (config.encoder.hidden, config.encoder.embedding) = (8.into(), 8.into());
+//! (config.decoder.hidden, config.decoder.embedding) = (16, 8.into());
 //! let mut params = Params::new(&Device::cpu(), 1);
 //! let model = Seq2Seq::new(&mut params, &config, 10, 12)?;
 //!
@@ -39,7 +39,9 @@ pub mod context;
 mod convolution;
 pub mod decoder;
 pub mod encoder;
+mod language_model;
 pub mod layer;
+pub mod parts;
 mod pass;
 mod seq2seq;
 #[cfg(test)]
@@ -54,11 +56,13 @@ pub use cell::{Cell, CellKind, ReaderKind, WriterKind};
 pub use classifier::Classifier;
 pub use config::{
     AttentionConfig, BridgeKind, ClassifierConfig, ConfigError, ContextConfig, ContextKind, DecoderConfig,
-    EncoderConfig, FeatureConfig, FeatureKind, FeedForwardKind, InputKind, LabellerConfig, ModelConfig,
-    NormPlace, OutputKind, PositionKind, QueryKind, Reach, ReadoutKind, Sizes, StateShape, Tied,
+    EmbeddingConfig, EncoderConfig, FeatureConfig, FeatureKind, FeedForwardKind, InputKind, LabellerConfig,
+    LanguageModelConfig, ModelConfig, NextTokenConfig, NormPlace, OutputKind, PositionKind, QueryKind, Reach,
+    ReadoutKind, Sizes, StateShape, Tied, VectorTraining,
 };
 pub use decoder::{DecoderState, Sequence, Sights, Stepped};
 pub use encoder::{Encoded, Encoder};
+pub use language_model::{LanguageModel, ReadState};
 pub use pass::{Pass, Training};
 pub use seq2seq::{Loss, Seq2Seq};
-pub use tokens::{Batch, LabelledBatch, Packed};
+pub use tokens::{Batch, LabelledBatch, NextTokens, Packed};

@@ -61,6 +61,31 @@ impl Batch {
     }
 }
 
+/// Texts of a training batch, and what comes next in each.
+#[derive(Clone, Debug)]
+pub struct NextTokens {
+    /// What the model reads: all tokens but the last of each text.
+    pub input: Packed,
+    /// The token behind each of these, row by row.
+    pub output: Vec<u32>,
+}
+
+impl NextTokens {
+    /// Packs texts of two tokens or more; each has a number that stays the same in every batch.
+    pub fn new(texts: &[&[u32]], examples: &[u32]) -> NextTokens {
+        let inputs: Vec<&[u32]> = texts.iter().map(|text| &text[..text.len() - 1]).collect();
+        let input = Packed::new(&inputs, examples);
+        let order = input.rows.order();
+        let next = |(place, step): (usize, usize)| texts[order[place] as usize][step + 1];
+        NextTokens { output: input.rows.places().map(next).collect(), input }
+    }
+
+    /// How many tokens are to be predicted.
+    pub fn targets(&self) -> usize {
+        self.output.len()
+    }
+}
+
 /// Texts of a training batch, and what they are.
 #[derive(Clone, Debug)]
 pub struct LabelledBatch {

@@ -1,8 +1,7 @@
 //! Weights in safetensors files.
 
-use couplet_tensor::Params;
+use couplet_tensor::{Param, Params};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// Why a file's weights are not those of a model.
@@ -64,11 +63,31 @@ pub fn to_bytes(params: &Params) -> Result<Vec<u8>, WeightsError> {
     safetensors::serialize(views, None).map_err(damaged)
 }
 
+fn open(bytes: &[u8]) -> Result<SafeTensors<'_>, WeightsError> {
+    SafeTensors::deserialize(bytes).map_err(|error| WeightsError::Damaged(error.to_string()))
+}
+
+/// The names of a file's tensors, in their order.
+pub fn names(bytes: &[u8]) -> Result<Vec<String>, WeightsError> {
+    let mut names: Vec<String> = open(bytes)?.names().into_iter().map(ToString::to_string).collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// Gives a model the weights of a file: all of them, and no others.
 pub fn read(params: &mut Params, bytes: &[u8]) -> Result<(), WeightsError> {
-    let file = SafeTensors::deserialize(bytes).map_err(|error| WeightsError::Damaged(error.to_string()))?;
-    let mut names: BTreeSet<String> = file.names().into_iter().map(ToString::to_string).collect();
-    for param in params.iter() {
+    let all: Vec<Param> = params.iter().collect();
+    read_some(params, &all, bytes)?;
+    match names(bytes)?.into_iter().find(|name| params.find(name).is_none()) {
+        Some(name) => Err(WeightsError::Foreign { name }),
+        None => Ok(()),
+    }
+}
+
+/// Gives some parameters the weights that a file has under their names.
+pub fn read_some(params: &mut Params, some: &[Param], bytes: &[u8]) -> Result<(), WeightsError> {
+    let file = open(bytes)?;
+    for &param in some {
         let name = params.name(param).to_owned();
         let tensor = file.tensor(&name).map_err(|_| WeightsError::Missing { name: name.clone() })?;
         if tensor.dtype() != Dtype::F32 {
@@ -81,10 +100,6 @@ pub fn read(params: &mut Params, bytes: &[u8]) -> Result<(), WeightsError> {
         }
         let number = |four: &[u8]| f32::from_le_bytes([four[0], four[1], four[2], four[3]]);
         params.set(param, &tensor.data().chunks_exact(4).map(number).collect::<Vec<f32>>());
-        names.remove(&name);
     }
-    match names.pop_first() {
-        Some(name) => Err(WeightsError::Foreign { name }),
-        None => Ok(()),
-    }
+    Ok(())
 }

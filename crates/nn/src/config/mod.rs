@@ -2,9 +2,13 @@
 
 mod check;
 mod classifier;
+mod embedding;
+mod language_model;
 
 pub use check::ConfigError;
 pub use classifier::{ClassifierConfig, FeatureConfig, FeatureKind, LabellerConfig, OutputKind};
+pub use embedding::{EmbeddingConfig, VectorTraining};
+pub use language_model::{LanguageModelConfig, NextTokenConfig};
 
 use crate::activation::ActivationKind;
 use crate::attention::{AttentionKind, Made, Score, ScoreKind};
@@ -42,8 +46,8 @@ pub struct EncoderConfig {
     pub activation: Option<ActivationKind>,
     /// What a token is to the first layer.
     pub input: InputKind,
-    /// Width of the source tokens' vectors; of a Transformer and of convolutions, also that of the states.
-    pub embedding: usize,
+    /// The source tokens' vectors; those of a Transformer and of convolutions are as wide as the states.
+    pub embedding: EmbeddingConfig,
     /// Whether a second reader goes through the source from its end.
     pub bidirectional: bool,
     /// Whether the only reader goes through the source from its end.
@@ -248,8 +252,9 @@ pub struct DecoderConfig {
     /// Units of a layer, and of the attention vector from which a token is predicted; in a Transformer, of its feed-forward
     /// layers.
     pub hidden: usize,
-    /// Width of the target tokens' vectors; in a Transformer, of all states; of convolutions, of what they compare with the source.
-    pub embedding: usize,
+    /// The target tokens' vectors; in a Transformer they are as wide as all states, of convolutions as what they compare with the
+    /// source.
+    pub embedding: EmbeddingConfig,
     /// What a token is predicted from: the state and the context where there is attention, else the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readout: Option<ReadoutKind>,
@@ -323,7 +328,7 @@ impl Default for EncoderConfig {
             kind: ReaderKind::default(),
             activation: None,
             input: InputKind::default(),
-            embedding: 256,
+            embedding: 256.into(),
             bidirectional: true,
             reverse: false,
             layers: None,
@@ -364,7 +369,7 @@ impl Default for DecoderConfig {
             activation: None,
             layers: 2,
             hidden: 512,
-            embedding: 256,
+            embedding: 256.into(),
             readout: None,
             tied: Tied::default(),
             dropout: 0.2,
@@ -415,7 +420,7 @@ impl EncoderConfig {
     /// The width of what a token is to the first layer, for a vocabulary of so many tokens.
     pub fn input_width(&self, vocabulary: usize) -> usize {
         match self.input {
-            InputKind::Embedding => self.embedding,
+            InputKind::Embedding => self.embedding.size,
             InputKind::OneHot => vocabulary,
         }
     }
@@ -424,7 +429,7 @@ impl EncoderConfig {
     pub fn widths(&self) -> Vec<usize> {
         let directions = if self.bidirectional { 2 } else { 1 };
         let width = |units: usize| match self.kind {
-            ReaderKind::Transformer | ReaderKind::Conv => self.embedding,
+            ReaderKind::Transformer | ReaderKind::Conv => self.embedding.size,
             ReaderKind::SelfAttention => units,
             _ => units * directions,
         };
@@ -468,7 +473,7 @@ impl DecoderConfig {
     /// The numbers in what a token is predicted from.
     pub fn feature_width(&self) -> usize {
         match self.kind {
-            WriterKind::Transformer | WriterKind::Conv => self.embedding,
+            WriterKind::Transformer | WriterKind::Conv => self.embedding.size,
             _ => self.hidden,
         }
     }

@@ -53,7 +53,7 @@ impl AttentionDecoder {
         vocabulary: usize,
         shared: Option<&Embedding>,
     ) -> Self {
-        let (width, hidden) = (config.embedding, config.hidden);
+        let (width, hidden) = (config.embedding.size, config.hidden);
         let embedding = embedding_of(params, config, vocabulary, shared);
         AttentionDecoder {
             positions: Positions::new(params, "decoder", config.positions(), None, width),
@@ -128,7 +128,7 @@ mod tests {
     fn a_context_by_hand() {
         let mut params = Params::new(&Device::cpu(), 1);
         let kind = WriterKind::Attention;
-        let config = DecoderConfig { kind, hidden: 1, embedding: 1, ..DecoderConfig::default() };
+        let config = DecoderConfig { kind, hidden: 1, embedding: 1.into(), ..DecoderConfig::default() };
         let decoder = AttentionDecoder::new(&mut params, &config, 1, 2, None);
         let given: [(&str, &[f32]); 5] = [
             ("decoder.embedding.weight", &[0.5, 0.0]),

@@ -84,7 +84,7 @@ impl ConvolutionalDecoder {
         vocabulary: usize,
         shared: Option<&Embedding>,
     ) -> Self {
-        let (width, hidden) = (config.embedding, config.hidden);
+        let (width, hidden) = (config.embedding.size, config.hidden);
         let dropout = Dropout { rate: config.dropout, variational: config.variational };
         let none = Dropout { rate: 0.0, ..dropout };
         let window = Window { before: config.kernel() - 1, after: 0 };

@@ -115,7 +115,7 @@ fn embedding_of(
     let new = if config.kind == WriterKind::Transformer { Embedding::scaled } else { Embedding::new };
     match shared.filter(|_| config.tied == Tied::All) {
         Some(shared) => shared.clone(),
-        None => new(params, "decoder.embedding", vocabulary, config.embedding),
+        None => new(params, "decoder.embedding", vocabulary, config.embedding.size),
     }
 }
 

@@ -64,12 +64,12 @@ impl RecurrentDecoder {
         let [seen, told] = contexts.map(Option::unwrap_or_default);
         let fed = if attention.feed { seen } else { 0 };
         let layers = (0..decoder.layers).map(|layer| {
-            let inputs = if layer == 0 { decoder.embedding + told + fed } else { hidden };
+            let inputs = if layer == 0 { decoder.embedding.size + told + fed } else { hidden };
             RecurrentLayer::new(params, "decoder", &format!("l{layer}"), cell, inputs, hidden)
         });
         let layers = layers.collect();
         let sight = Sight::new(Attention::new(params, attention, width, hidden), attention);
-        let readout = Readout::new(params, config.readout(), hidden, seen + told, decoder.embedding);
+        let readout = Readout::new(params, config.readout(), hidden, seen + told, decoder.embedding.size);
         let output = output_of(params, decoder, vocabulary, &embedding);
         let dropout = Dropout { rate: decoder.dropout, variational: decoder.variational };
         RecurrentDecoder { embedding, layers: Layers { layers, sight }, readout, output, dropout }

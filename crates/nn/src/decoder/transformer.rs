@@ -70,7 +70,7 @@ impl TransformerDecoder {
         vocabulary: usize,
         shared: Option<&Embedding>,
     ) -> Self {
-        let (width, heads) = (config.embedding, config.heads());
+        let (width, heads) = (config.embedding.size, config.heads());
         let embedding = embedding_of(params, config, vocabulary, shared);
         let scale = (width as f32).sqrt();
         let positions = Positions::new(params, "decoder", config.positions(), Some(scale), width);

@@ -20,7 +20,7 @@ pub struct ConvolutionalReader {
 impl ConvolutionalReader {
     /// Adds `encoder.fc1.weight`, `encoder.layers.0.convolution.weight` and so on.
     pub fn new(params: &mut Params, config: &EncoderConfig, dropout: Dropout) -> Self {
-        let (width, units, side) = (config.embedding, config.units(), config.kernel() / 2);
+        let (width, units, side) = (config.embedding.size, config.units(), config.kernel() / 2);
         let window = Window { before: side, after: side };
         let hidden = units[0];
         let first = projection(params, "encoder.fc1", width, hidden, dropout);

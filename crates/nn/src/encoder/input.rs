@@ -23,7 +23,7 @@ impl Input {
             InputKind::Embedding => {
                 let scaled = config.kind == ReaderKind::Transformer;
                 let new = if scaled { Embedding::scaled } else { Embedding::new };
-                Input::Embedding(new(params, "encoder.embedding", vocabulary, config.embedding))
+                Input::Embedding(new(params, "encoder.embedding", vocabulary, config.embedding.size))
             }
             InputKind::OneHot => Input::OneHot { vocabulary },
         }

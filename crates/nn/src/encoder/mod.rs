@@ -80,6 +80,11 @@ impl Encoder {
 
     /// Reads packed sources.
     pub fn forward(&self, pass: &Pass, source: &Packed) -> Encoded {
+        self.forward_from(pass, source, None)
+    }
+
+    /// As [`Encoder::forward`], from where the layers of a recurrent reader in one direction ended before; others begin anew.
+    pub(crate) fn forward_from(&self, pass: &Pass, source: &Packed, before: Option<&[Vec<Var>]>) -> Encoded {
         let rows = Arc::clone(&source.rows);
         let x = self.input.forward(pass, &source.tokens); // [source rows, inputs]
         let x = self.positions.forward(pass, &x, &rows, 0);
@@ -89,7 +94,7 @@ impl Encoder {
         };
         match &self.reader {
             Reader::Bag => Encoded { states: x, rows, last: Vec::new(), values: None },
-            Reader::Recurrent(reader) => reader.forward(pass, x, rows, self.dropout),
+            Reader::Recurrent(reader) => reader.forward(pass, x, rows, self.dropout, before),
             Reader::SelfAttention(reader) => {
                 without_recurrence(reader.forward(pass, x, &rows, self.dropout), rows)
             }

@@ -37,13 +37,21 @@ impl RecurrentReader {
         RecurrentReader { layers: layers.collect(), residual_from: config.residual_from.map(|from| from - 1) }
     }
 
-    /// Reads what its tokens are.
-    pub fn forward(&self, pass: &Pass, x: Var, rows: Arc<Rows>, dropout: Dropout) -> Encoded {
+    /// Reads what its tokens are, from the states in which its layers ended before or from zero.
+    pub fn forward(
+        &self,
+        pass: &Pass,
+        x: Var,
+        rows: Arc<Rows>,
+        dropout: Dropout,
+        before: Option<&[Vec<Var>]>,
+    ) -> Encoded {
         let (mut states, mut last) = (x, Vec::new());
         for (layer, readers) in self.layers.iter().enumerate() {
+            let start = before.map(|before| &before[layer][..]);
             let read: Vec<Recurrent> = readers
                 .iter()
-                .map(|(direction, reader)| reader.forward(pass, &states, &rows, *direction, None))
+                .map(|(direction, reader)| reader.forward(pass, &states, &rows, *direction, start))
                 .collect();
             let joined = concat_columns(&read.iter().map(|read| &read.states).collect::<Vec<_>>());
             let dropped = pass.dropout(joined, &rows, dropout, DROPOUT + 1 + layer as u32); // [source rows, width]

@@ -16,7 +16,7 @@ pub struct TransformerReader {
 impl TransformerReader {
     /// Adds `encoder.layers.0.self_attn.in_proj_weight` and so on.
     pub fn new(params: &mut Params, config: &EncoderConfig) -> Self {
-        let (width, kind) = (config.embedding, config.feed_forward.unwrap_or_default());
+        let (width, kind) = (config.embedding.size, config.feed_forward.unwrap_or_default());
         let dropout = Dropout { rate: config.dropout, variational: config.variational };
         let mut residual = Residual::new(config.norm.unwrap_or_default(), dropout, DROPOUT + 1);
         let layer = |(layer, hidden): (usize, usize)| {

@@ -2,6 +2,7 @@
 
 mod classifier;
 mod fixture;
+mod freeze;
 mod pytorch;
 mod seq2seq;
 mod without_recurrence;

@@ -84,7 +84,7 @@ const TARGETS: [&[u32]; 3] = [&[4, 5, 6, 7], &[7], &[5, 4]];
 fn config(text: &str) -> ModelConfig {
     let mut config: ModelConfig = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     config.decoder.layers = small(&mut config.encoder, text);
-    (config.decoder.hidden, config.decoder.embedding, config.decoder.dropout) = (6, 5, 0.0);
+    (config.decoder.hidden, config.decoder.embedding, config.decoder.dropout) = (6, 5.into(), 0.0);
     config
 }
 
@@ -93,7 +93,7 @@ fn small(encoder: &mut EncoderConfig, text: &str) -> usize {
     let layers = if text.contains("layers = 2") { 2 } else { 1 };
     encoder.layers = Some(layers);
     encoder.hidden = if encoder.bidirectional { 3 } else { 6 }.into();
-    encoder.embedding = if text.contains("bag") { 6 } else { 5 };
+    encoder.embedding = if text.contains("bag") { 6 } else { 5 }.into();
     encoder.dropout = 0.0;
     layers
 }

@@ -13,8 +13,8 @@ const TARGET_WORDS: usize = 11;
 fn config(bridge: BridgeKind, bidirectional: bool) -> ModelConfig {
     let mut config = ModelConfig { bridge, ..ModelConfig::default() };
     (config.encoder.hidden, config.encoder.embedding, config.encoder.bidirectional) =
-        (5.into(), 7, bidirectional);
-    (config.decoder.hidden, config.decoder.embedding, config.attention.size) = (10, 6, 9);
+        (5.into(), 7.into(), bidirectional);
+    (config.decoder.hidden, config.decoder.embedding, config.attention.size) = (10, 6.into(), 9);
     config
 }
 
@@ -207,7 +207,8 @@ fn models_of_the_first_version_can_be_read() {
 fn tied_weights_are_counted_once() {
     let count = |tied| {
         let mut config = config(BridgeKind::Dense, true);
-        (config.decoder.embedding, config.encoder.embedding, config.decoder.tied) = (10, 10, tied);
+        (config.decoder.embedding, config.encoder.embedding, config.decoder.tied) =
+            (10.into(), 10.into(), tied);
         let mut params = Params::new(&Device::cpu(), 3);
         Seq2Seq::new(&mut params, &config, TARGET_WORDS, TARGET_WORDS).unwrap();
         params.count()

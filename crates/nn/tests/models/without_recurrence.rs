@@ -31,8 +31,8 @@ const TARGETS: [&[u32]; 3] = [&[4, 5, 6, 7], &[7], &[5, 4]];
 /// Of two layers on both sides.
 fn parse(text: &str) -> ModelConfig {
     let mut config: ModelConfig = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    (config.encoder.embedding, config.encoder.dropout) = (8, 0.0);
-    (config.decoder.embedding, config.decoder.dropout) = (8, 0.0);
+    (config.encoder.embedding, config.encoder.dropout) = (8.into(), 0.0);
+    (config.decoder.embedding, config.decoder.dropout) = (8.into(), 0.0);
     config
 }
 

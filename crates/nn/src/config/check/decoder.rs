@@ -4,7 +4,7 @@ use super::{
     ConfigError, check_cell, check_heads, check_key, check_share, check_sizes, check_turned, refuse_if,
 };
 use crate::cell::WriterKind;
-use crate::config::DecoderConfig;
+use crate::config::{DecoderConfig, InputKind, Tied};
 
 impl DecoderConfig {
     /// Refuses what makes no writer.
@@ -12,9 +12,15 @@ impl DecoderConfig {
         check_sizes([
             ("model.decoder.layers", self.layers),
             ("model.decoder.hidden", self.hidden),
-            ("model.decoder.embedding", self.embedding),
+            ("model.decoder.embedding", self.embedding.size),
         ])?;
         check_share("model.decoder.dropout", self.dropout)?;
+        self.embedding.check("model.decoder", InputKind::Embedding)?;
+        refuse_if(
+            self.tied == Tied::All && self.embedding.pretrained.is_some(),
+            "model.decoder.embedding.pretrained with model.decoder.tied = \"all\"",
+            "the target's vectors are the source's; name the file in model.encoder.embedding",
+        )?;
         check_cell("model.decoder", self.kind.cell(), self.activation.is_some(), self.forget_bias.is_some())?;
         use WriterKind::{Attention, Conv, Transformer};
         let (transformer, bare, conv) =

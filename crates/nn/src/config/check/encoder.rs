@@ -10,11 +10,14 @@ impl EncoderConfig {
     /// Refuses what makes no reader.
     pub fn check(&self) -> Result<(), ConfigError> {
         let units = self.units();
-        let sizes =
-            [("model.encoder.embedding", self.embedding), ("model.encoder.layers", self.layers.unwrap_or(1))];
+        let sizes = [
+            ("model.encoder.embedding", self.embedding.size),
+            ("model.encoder.layers", self.layers.unwrap_or(1)),
+        ];
         let sizes = sizes.into_iter().chain(units.iter().map(|&units| ("model.encoder.hidden", units)));
         check_sizes(sizes)?;
         check_share("model.encoder.dropout", self.dropout)?;
+        self.embedding.check("model.encoder", self.input)?;
         if let (Sizes::Each(each), Some(layers)) = (&self.hidden, self.layers) {
             refuse_if(
                 each.len() != layers,
@@ -118,7 +121,7 @@ impl EncoderConfig {
             "a layer from 1, the lowest, to the topmost one",
         )?;
         // A one-hot input is as wide as the vocabulary, which no layer is meant to be.
-        let input = if self.input == InputKind::Embedding { self.embedding } else { 0 };
+        let input = if self.input == InputKind::Embedding { self.embedding.size } else { 0 };
         let inputs: Vec<usize> = std::iter::once(input).chain(widths.iter().copied()).collect();
         (from..=widths.len()).try_for_each(|layer| {
             let (input, output) = (inputs[layer - 1], widths[layer - 1]);

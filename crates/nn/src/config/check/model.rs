@@ -143,14 +143,14 @@ impl ModelConfig {
     fn check_tied(&self) -> Result<(), ConfigError> {
         let ModelConfig { encoder, decoder, .. } = self;
         refuse_if(
-            decoder.tied != Tied::None && decoder.feature_width() != decoder.embedding,
+            decoder.tied != Tied::None && decoder.feature_width() != decoder.embedding.size,
             format!(
                 "model.decoder.tied with model.decoder.hidden = {} and model.decoder.embedding = {}",
-                decoder.hidden, decoder.embedding
+                decoder.hidden, decoder.embedding.size
             ),
             "weights that are the same have the same size; make both equal, or tied = \"none\"",
         )?;
-        let same = encoder.input == InputKind::Embedding && encoder.embedding == decoder.embedding;
+        let same = encoder.input == InputKind::Embedding && encoder.embedding.size == decoder.embedding.size;
         refuse_if(
             decoder.tied == Tied::All && !same,
             "model.decoder.tied = \"all\" with source vectors unlike the target's",

@@ -133,12 +133,12 @@ fn a_readout_needs_a_context_and_a_tie_equal_sizes() {
         "model.decoder.tied with model.decoder.hidden = 512 and model.decoder.embedding = 256"
     );
     let tied = |config: &mut ModelConfig| {
-        (config.decoder.tied, config.decoder.embedding) = (Tied::All, 512);
+        (config.decoder.tied, config.decoder.embedding) = (Tied::All, 512.into());
     };
     assert_eq!(refusal(tied), "model.decoder.tied = \"all\" with source vectors unlike the target's");
     let mut config = ModelConfig::default();
     tied(&mut config);
-    config.encoder.embedding = 512;
+    config.encoder.embedding = 512.into();
     assert_eq!(config.check_vocabularies(10, 10), Ok(()));
     let error = config.check_vocabularies(10, 11).unwrap_err();
     assert_eq!(error.to_string(), "model.decoder.tied = \"all\" with vocabularies of 10 and 11 tokens");
@@ -200,7 +200,7 @@ fn what_has_no_recurrence_is_refused_by_name() {
     );
     assert_eq!(
         reader(|encoder| {
-            (encoder.embedding, encoder.positions) = (12, Some(PositionKind::Rotary));
+            (encoder.embedding, encoder.positions) = (12.into(), Some(PositionKind::Rotary));
         }),
         "model.encoder.positions = \"rotary\" with heads of 3 numbers"
     );

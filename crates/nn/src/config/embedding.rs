@@ -1,0 +1,180 @@
+//! The vectors of tokens, as a user writes them: a size, or a table.
+
+use super::check::refuse_if;
+use super::{ConfigError, InputKind};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The vectors of tokens: `embedding = 256`, or `embedding = { size = 300, pretrained = "vectors.txt", train = "frozen" }`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct EmbeddingConfig {
+    /// The numbers in a vector.
+    pub size: usize,
+    /// A file of word vectors that training begins with, where a word has one: of word2vec, GloVe or fastText.
+    pub pretrained: Option<PathBuf>,
+    /// Whether they learn as well.
+    pub train: VectorTraining,
+}
+
+/// Whether vectors that were trained before learn as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenTraining", into = "WrittenTraining")]
+pub enum VectorTraining {
+    /// They do.
+    #[default]
+    Trained,
+    /// They stay as they are.
+    Frozen,
+    /// They stay as they are for the first so many updates.
+    FrozenFor(u64),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a size, or a table { size = 300, pretrained = \"vectors.txt\", train = \"frozen\" }"
+)]
+enum Written {
+    Size(usize),
+    Table(Table),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    size: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pretrained: Option<PathBuf>,
+    #[serde(default)]
+    train: VectorTraining,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "\"trained\", \"frozen\", or for how many updates they are frozen")]
+enum WrittenTraining {
+    Word(Word),
+    Updates(u64),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    Trained,
+    Frozen,
+}
+
+impl From<Written> for EmbeddingConfig {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Size(size) => size.into(),
+            Written::Table(Table { size, pretrained, train }) => EmbeddingConfig { size, pretrained, train },
+        }
+    }
+}
+
+impl From<EmbeddingConfig> for Written {
+    fn from(EmbeddingConfig { size, pretrained, train }: EmbeddingConfig) -> Self {
+        match (&pretrained, train) {
+            (None, VectorTraining::Trained) => Written::Size(size),
+            _ => Written::Table(Table { size, pretrained, train }),
+        }
+    }
+}
+
+impl From<WrittenTraining> for VectorTraining {
+    fn from(written: WrittenTraining) -> Self {
+        match written {
+            WrittenTraining::Word(Word::Trained) => VectorTraining::Trained,
+            WrittenTraining::Word(Word::Frozen) => VectorTraining::Frozen,
+            WrittenTraining::Updates(updates) => VectorTraining::FrozenFor(updates),
+        }
+    }
+}
+
+impl From<VectorTraining> for WrittenTraining {
+    fn from(training: VectorTraining) -> Self {
+        match training {
+            VectorTraining::Trained => WrittenTraining::Word(Word::Trained),
+            VectorTraining::Frozen => WrittenTraining::Word(Word::Frozen),
+            VectorTraining::FrozenFor(updates) => WrittenTraining::Updates(updates),
+        }
+    }
+}
+
+/// Vectors of so many numbers, of which nothing is known before training.
+impl From<usize> for EmbeddingConfig {
+    fn from(size: usize) -> EmbeddingConfig {
+        EmbeddingConfig { size, pretrained: None, train: VectorTraining::default() }
+    }
+}
+
+impl EmbeddingConfig {
+    /// With its file as it is seen from a folder.
+    pub fn relative_to(&mut self, folder: &Path) {
+        self.pretrained = self.pretrained.take().map(|path| folder.join(path));
+    }
+
+    /// Refuses what makes no vectors of a part, `model.encoder` for example.
+    pub(super) fn check(&self, part: &str, input: InputKind) -> Result<(), ConfigError> {
+        refuse_if(
+            self.pretrained.is_none() && self.train != VectorTraining::Trained,
+            format!("{part}.embedding.train without {part}.embedding.pretrained"),
+            "name the file of the vectors; train.freeze freezes any other part",
+        )?;
+        refuse_if(
+            self.pretrained.is_some() && input == InputKind::OneHot,
+            format!("{part}.embedding.pretrained with {part}.input = \"one-hot\""),
+            "one-hot tokens have no vectors; leave one of them out",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EncoderConfig;
+
+    fn read(text: &str) -> EmbeddingConfig {
+        toml::from_str::<EncoderConfig>(text).unwrap().embedding
+    }
+
+    #[test]
+    fn a_size_or_a_table() {
+        assert_eq!(read("embedding = 8"), 8.into());
+        assert_eq!(read("embedding = { size = 8 }"), 8.into());
+        let frozen = read("embedding = { size = 8, pretrained = 'v.txt', train = 'frozen' }");
+        assert_eq!((frozen.pretrained, frozen.train), (Some("v.txt".into()), VectorTraining::Frozen));
+        let later = read("embedding = { size = 8, pretrained = 'v.txt', train = 100 }");
+        assert_eq!(later.train, VectorTraining::FrozenFor(100));
+        let said = toml::from_str::<EncoderConfig>("embedding = { size = 8, frozen = true }").unwrap_err();
+        assert!(said.message().starts_with("a size, or a table"), "{said}");
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for text in
+            ["8", "{ size = 8, pretrained = 'v.txt' }", "{ size = 8, pretrained = 'v.txt', train = 3 }"]
+        {
+            let config: EncoderConfig = toml::from_str(&format!("embedding = {text}")).unwrap();
+            let written = toml::to_string(&config).unwrap();
+            assert_eq!(toml::from_str::<EncoderConfig>(&written).unwrap(), config, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_vectors_is_refused_by_name() {
+        let said = |text: &str| {
+            let config: EncoderConfig = toml::from_str(text).unwrap();
+            config.check().unwrap_err().to_string()
+        };
+        assert_eq!(
+            said("embedding = { size = 8, train = 'frozen' }"),
+            "model.encoder.embedding.train without model.encoder.embedding.pretrained"
+        );
+        assert_eq!(
+            said("input = 'one-hot'\nembedding = { size = 8, pretrained = 'v.txt' }"),
+            "model.encoder.embedding.pretrained with model.encoder.input = \"one-hot\""
+        );
+    }
+}
