@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use couplet_data::Position;
-use couplet_train::{Config, Corpus, Lessons, peak_of_process};
+use couplet_train::{Config, Corpus, Inherited, Lessons, peak_of_process};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Config::read_located(&arguments.config, &arguments.set).map_err(|error| anyhow!("{error}"))?;
     config.data.prepared = arguments.prepared.clone().or(config.data.prepared);
     let began = Instant::now();
-    let corpus = Corpus::read(&config)?;
+    let corpus = Corpus::read(&config, Inherited::default())?;
     let opened = began.elapsed().as_secs_f64();
     let mut batches = corpus.feed(&config)?.starting_at(Position::default()).take(arguments.batches);
     let first = batches.next().transpose()?;

@@ -6,7 +6,7 @@ use couplet_data::{DataError, END, Example, Fetch, Position, START, in_order};
 use couplet_nn::{Pass, Seq2Seq, Training};
 use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::{Device, Isa, Params, Tape};
-use couplet_train::{Config, Corpus, Lessons, batch_of, mean_loss};
+use couplet_train::{Config, Corpus, Inherited, Lessons, batch_of, mean_loss};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -42,7 +42,7 @@ impl Arguments {
 /// Trains on the batches and validates; one line of JSON.
 pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>) -> Result<Value> {
     let config = arguments.config()?;
-    let corpus = Corpus::read(&config)?;
+    let corpus = Corpus::read(&config, Inherited::default())?;
     let device = Device::cpu_with(threads, Isa::detect());
     let mut params = Params::new(&device, config.train.seed);
     let vocabularies = (corpus.source.vocabulary_size(), corpus.target.vocabulary_size());

@@ -12,8 +12,8 @@ mod progress;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    attend, average, bench, classify, demo, embed, evaluate, inspect, metrics, new, plot, predict, prepare,
-    score, selftest, train, translate, vocab,
+    attend, average, bench, classify, demo, embed, evaluate, generate, inspect, metrics, new, plot, predict,
+    prepare, score, selftest, train, translate, vocab,
 };
 use failure::Outcome;
 use std::process::ExitCode;
@@ -36,6 +36,7 @@ enum Command {
     Predict(predict::Arguments),
     Translate(translate::Arguments),
     Classify(classify::Arguments),
+    Generate(generate::Arguments),
     Evaluate(evaluate::Arguments),
     Score(score::Arguments),
     Metrics(metrics::Arguments),
@@ -66,6 +67,7 @@ fn run(command: &Command) -> Outcome {
         Command::Train(arguments) => train::run(arguments),
         Command::Predict(arguments) => predict::run(arguments),
         Command::Classify(arguments) => classify::run(arguments),
+        Command::Generate(arguments) => generate::run(arguments),
         Command::Translate(arguments) => translate::run(arguments),
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Score(arguments) => score::run(arguments),

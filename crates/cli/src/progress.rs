@@ -35,6 +35,25 @@ impl Progress {
                 }
                 self.line(&format!("{}; {parameters} parameters", described(*about)));
             }
+            Event::Taken { from, parts, parameters, tokenizer } => {
+                let tokenizer = if *tokenizer { ", with its tokenizer" } else { "" };
+                let (from, parts) = (from.display(), parts.join(", "));
+                self.line(&format!("taken from {from}: {parts}; {parameters} parameters{tokenizer}"));
+            }
+            Event::Vectors { part, path, tokens, found, lowercased } => {
+                let share = |count: usize| 100.0 * count as f64 / (*tokens).max(1) as f64;
+                self.line(&format!(
+                    "{}: vectors of {found} of {tokens} tokens of the {part}, {:.1} %; as they are written {}, {:.1} %",
+                    path.display(),
+                    share(*found),
+                    found - lowercased,
+                    share(found - lowercased)
+                ));
+            }
+            Event::Frozen { parts, updates, trained } => {
+                let updates = updates.map_or_else(String::new, |updates| format!(" for {updates} updates"));
+                self.line(&format!("frozen{updates}: {}; {trained} parameters train", parts.join(", ")));
+            }
             Event::Resume { update, seconds, passed_over } => {
                 self.bar.iter().for_each(|bar| {
                     bar.set_position(*update);
@@ -121,6 +140,9 @@ fn described(about: About) -> String {
     match about {
         About::Pairs { pairs, left_out, vocabularies: [source, target] } => {
             format!("{pairs} pairs{}; vocabularies {source} and {target}", long(left_out, "left out"))
+        }
+        About::Lines { lines, pieces, vocabulary } => {
+            format!("{lines} texts in {pieces} pieces; vocabulary {vocabulary}")
         }
         About::Texts { texts, cut, vocabulary, labels } => {
             format!("{texts} texts{}; vocabulary {vocabulary}; {labels} labels", long(cut, "cut"))

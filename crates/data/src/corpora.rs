@@ -37,6 +37,13 @@ pub enum BadLines {
     Skip,
 }
 
+impl BadLines {
+    /// Whether what this error is about is left out.
+    pub(crate) fn skips(self, error: &DataError) -> bool {
+        self == BadLines::Skip && (error.is_of_one_line() || error.is_of_the_packing())
+    }
+}
+
 /// One of the places where texts come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corpus {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::corpora::Files;
+use crate::corpora::{BadLines, Files};
 use crate::records::{Empty, Reading, Records, Roles, Skipped};
 use crate::{DataError, Lines};
 
@@ -97,13 +97,18 @@ pub fn read_parallel(
     Pairs::open(&Files::parallel(source.as_ref(), target.as_ref()), Reading { empty })?.collect()
 }
 
-/// Reads a file of texts, one a line. Empty lines are passed by.
-pub fn read_texts(path: impl AsRef<Path>) -> Result<Vec<String>, DataError> {
-    let lines = Lines::open(path.as_ref())?;
-    let is_text =
-        |line: &Result<String, DataError>| line.as_ref().map_or(true, |line| !line.trim().is_empty());
-    let texts = lines.filter(is_text).collect::<Result<Vec<String>, DataError>>()?;
-    if texts.is_empty() { Err(DataError::Empty { path: path.as_ref().into() }) } else { Ok(texts) }
+/// Reads a file of texts, one a line, and counts the lines that cannot be used where they are left out. Empty lines are passed by.
+pub fn read_texts(path: impl AsRef<Path>, bad_lines: BadLines) -> Result<(Vec<String>, Skipped), DataError> {
+    let (mut texts, mut skipped) = (Vec::new(), Skipped::default());
+    for line in Lines::open(path.as_ref())? {
+        match line {
+            Ok(text) if text.trim().is_empty() => {}
+            Ok(text) => texts.push(text),
+            Err(error) if bad_lines.skips(&error) => skipped.add(&error),
+            Err(error) => return Err(error),
+        }
+    }
+    if texts.is_empty() { Err(DataError::Empty { path: path.as_ref().into() }) } else { Ok((texts, skipped)) }
 }
 
 /// Reads one file that has a source, a tab and a target on each line.

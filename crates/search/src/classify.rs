@@ -60,7 +60,7 @@ pub struct Prediction {
 impl LoadedClassifier {
     /// Reads a model folder.
     pub fn open(folder: &Folder, device: &Device) -> Result<LoadedClassifier, FolderError> {
-        let FolderConfig { data, model: config } = folder.read_config(Task::Classify)?;
+        let FolderConfig { data, model: config } = folder.read_config(&[Task::Classify])?;
         let tokenizer = Tokenizer::load(folder.source_tokenizer())?;
         let labels = Labels::load(folder.labels())?;
         let mut params = Params::new(device, 0);

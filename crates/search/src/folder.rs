@@ -1,6 +1,8 @@
 //! A model folder: everything that a model needs, in files.
 
+use crate::classify::LoadedClassifier;
 use crate::config::{SearchConfig, SearchConfigError};
+use crate::generate::LoadedLanguageModel;
 use crate::task::Task;
 use couplet_data::{DataError, Tokenizer};
 use couplet_nn::weights::{self, WeightsError};
@@ -82,12 +84,21 @@ impl Folder {
         self.parse_config(&self.config_text()?).map(|OfTask { task }| task)
     }
 
-    /// What is asked for of its config. Refuses a model that is for something else.
-    pub(crate) fn read_config<C: DeserializeOwned>(&self, wanted: Task) -> Result<C, FolderError> {
+    /// The parameters of its model, whichever its task.
+    pub fn params(&self, device: &Device) -> Result<Params, FolderError> {
+        Ok(match self.task()? {
+            Task::Translate | Task::Autoencode => Loaded::open(self, device)?.params,
+            Task::Classify => LoadedClassifier::open(self, device)?.params,
+            Task::LanguageModel => LoadedLanguageModel::open(self, device)?.params,
+        })
+    }
+
+    /// What is asked for of its config. Refuses a model that is for something else than one of these, the first of which is named.
+    pub(crate) fn read_config<C: DeserializeOwned>(&self, wanted: &[Task]) -> Result<C, FolderError> {
         let text = self.config_text()?;
         match self.parse_config(&text)? {
-            OfTask { task } if task == wanted => self.parse_config(&text),
-            OfTask { task } => Err(FolderError::Task { path: self.0.clone(), task, wanted }),
+            OfTask { task } if wanted.contains(&task) => self.parse_config(&text),
+            OfTask { task } => Err(FolderError::Task { path: self.0.clone(), task, wanted: wanted[0] }),
         }
     }
 
@@ -210,7 +221,7 @@ impl FolderError {
             }
             FolderError::Config { .. } => "use the config.toml that `couplet train` wrote".to_owned(),
             FolderError::Task { task, .. } => {
-                format!("`couplet {task}` and `couplet predict` run this model")
+                format!("`couplet {}` and `couplet predict` run this model", task.verb())
             }
             FolderError::Model { source, .. } => source.hint(),
             FolderError::Search { source, .. } => source.hint().to_owned(),
@@ -233,7 +244,8 @@ impl FolderError {
 impl Loaded {
     /// Reads a model folder.
     pub fn open(folder: &Folder, device: &Device) -> Result<Loaded, FolderError> {
-        let FolderConfig { model: config, search } = folder.read_config(Task::Translate)?;
+        let FolderConfig { model: config, search } =
+            folder.read_config(&[Task::Translate, Task::Autoencode])?;
         search.check().map_err(|source| FolderError::Search { path: folder.config(), source })?;
         let source = Tokenizer::load(folder.source_tokenizer())?;
         let target = Tokenizer::load(folder.target_tokenizer())?;

@@ -5,7 +5,8 @@
 //! [`couplet_nn::Seq2Seq`] and its weights; an [`Ensemble`] is several of them. A [`Translator`] puts tokenizers around it: text in,
 //! text and attention out. [`Loaded`] reads all of it from a model folder.
 //!
-//! A [`LoadedClassifier`] needs no search: text in, label out.
+//! A [`LoadedClassifier`] needs no search: text in, label out. A [`LoadedLanguageModel`] goes on with a text, and says how probable
+//! one is.
 
 mod align;
 mod beam;
@@ -14,6 +15,7 @@ mod config;
 mod constraint;
 mod ensemble;
 mod folder;
+mod generate;
 mod hypothesis;
 mod model;
 mod network;
@@ -33,6 +35,7 @@ pub use config::{LengthNorm, Method, SamplingConfig, SearchConfig, SearchConfigE
 pub use constraint::{Allowed, Constraint, CoupletConfig, NamedPlaces, Places, Rule, Rules, broken_rules};
 pub use ensemble::Ensemble;
 pub use folder::{Folder, FolderError, Loaded};
+pub use generate::{Continuation, LoadedLanguageModel, losses};
 pub use hypothesis::Hypothesis;
 pub use model::{Model, Next, Step};
 pub use network::{Network, Shown};

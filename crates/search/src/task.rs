@@ -11,6 +11,21 @@ pub enum Task {
     Translate,
     /// Text to a label.
     Classify,
+    /// The next token of a text.
+    LanguageModel,
+    /// Text to the same text.
+    Autoencode,
+}
+
+impl Task {
+    /// The verb that runs its models, besides `predict`.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Task::Translate | Task::Autoencode => "translate",
+            Task::Classify => "classify",
+            Task::LanguageModel => "generate",
+        }
+    }
 }
 
 /// As a config and the command line call it.
@@ -19,6 +34,8 @@ impl fmt::Display for Task {
         f.write_str(match self {
             Task::Translate => "translate",
             Task::Classify => "classify",
+            Task::LanguageModel => "language-model",
+            Task::Autoencode => "autoencode",
         })
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const ALIGNMENT: usize = 64;
 
 /// A parameter of a [`Params`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Param(usize);
 
 /// What a parameter is before training.

@@ -4,7 +4,7 @@ use crate::error::{TrainError, write_error};
 use crate::store::weights_of;
 use couplet_data::write_whole;
 use couplet_nn::weights;
-use couplet_search::{Folder, FolderError, Loaded, LoadedClassifier, Task};
+use couplet_search::{Folder, FolderError};
 use couplet_tensor::{Device, Params, Tensor};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ impl AverageError {
 /// If there are none.
 pub fn average(models: &[PathBuf], out: &Folder) -> Result<(), AverageError> {
     let first = folder_of(&models[0]);
-    let mut params = params_of(&first)?;
+    let mut params = first.params(&Device::cpu())?;
     let names: Vec<String> = params.iter().map(|param| params.name(param).to_owned()).collect();
     let length = params.flat().columns();
     let mut sums = vec![0.0f64; length];
@@ -57,7 +57,7 @@ pub fn average(models: &[PathBuf], out: &Folder) -> Result<(), AverageError> {
         let numbers = if model.is_file() {
             weights_of(model)?
         } else {
-            let params = params_of(&Folder::new(model))?;
+            let params = Folder::new(model).params(&Device::cpu())?;
             let same = params.iter().map(|param| params.name(param)).eq(names.iter().map(String::as_str));
             if same { params.flat().to_vec() } else { Vec::new() }
         };
@@ -75,14 +75,6 @@ pub fn average(models: &[PathBuf], out: &Folder) -> Result<(), AverageError> {
 fn folder_of(model: &Path) -> Folder {
     let above = || model.parent().and_then(Path::parent).unwrap_or(Path::new(""));
     Folder::new(if model.is_file() { above() } else { model })
-}
-
-fn params_of(folder: &Folder) -> Result<Params, FolderError> {
-    let device = Device::cpu();
-    Ok(match folder.task()? {
-        Task::Translate => Loaded::open(folder, &device)?.params,
-        Task::Classify => LoadedClassifier::open(folder, &device)?.params,
-    })
 }
 
 /// The files of a folder with other weights; the config comes last, as in a run.

@@ -30,6 +30,10 @@ impl fmt::Display for Card<'_> {
                 writeln!(f, "| training pairs | {pairs}, {left_out} too long ones left out |")?;
                 writeln!(f, "| vocabularies | {source} and {target} tokens |")?;
             }
+            About::Lines { lines, pieces, vocabulary } => {
+                writeln!(f, "| training texts | {lines}, in {pieces} pieces |")?;
+                writeln!(f, "| vocabulary | {vocabulary} tokens |")?;
+            }
             About::Texts { texts, cut, vocabulary, labels } => {
                 writeln!(f, "| training texts | {texts}, {cut} of them cut |")?;
                 writeln!(f, "| vocabulary | {vocabulary} tokens |\n| labels | {labels} |")?;

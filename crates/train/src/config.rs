@@ -1,10 +1,11 @@
 //! A whole run, as a user writes it: one TOML file.
 
 use crate::classify::ClassifyConfig;
+use crate::language::LanguageConfig;
 use crate::lessons::RunConfig;
 use crate::train_config::{BestBy, TrainConfig};
 use couplet_data::{BadLines, Files, Keep, PairCut, TokenizerConfig};
-use couplet_nn::{ConfigError, ModelConfig, Tied};
+use couplet_nn::{ConfigError, EmbeddingConfig, ModelConfig, Tied};
 use couplet_search::{SearchConfig, Task};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -14,13 +15,15 @@ use thiserror::Error;
 /// A config file of any task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyConfig {
-    /// Text to text.
+    /// Text to text, or to the same text.
     Translate(Box<Config>),
     /// Text to a label.
     Classify(Box<ClassifyConfig>),
+    /// The next token of a text.
+    LanguageModel(Box<LanguageConfig>),
 }
 
-/// A config file with `task = "translate"`.
+/// A config file with `task = "translate"` or `task = "autoencode"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -64,7 +67,7 @@ pub struct DataConfig {
     /// Whether lines that cannot be used are left out and counted.
     #[serde(default)]
     pub skip_bad_lines: bool,
-    /// Training pairs with more tokens than this on a side are left out, or cut.
+    /// Training pairs with more tokens than this on a side are left out, or cut; of an auto-encoder, longer texts are cut into pieces.
     #[serde(default = "longest_pair")]
     pub max_tokens: usize,
     /// Which tokens of a longer source are kept; where nothing is said, the pair is left out.
@@ -172,6 +175,7 @@ impl AnyConfig {
         match self {
             AnyConfig::Translate(config) => config.skip_bad_lines(),
             AnyConfig::Classify(config) => config.skip_bad_lines(),
+            AnyConfig::LanguageModel(config) => config.data.skip_bad_lines = true,
         }
     }
 
@@ -186,6 +190,7 @@ impl AnyConfig {
         Ok(match AnyConfig::read(path, overrides)? {
             AnyConfig::Translate(config) => AnyConfig::Translate(config.relative_to(folder).into()),
             AnyConfig::Classify(config) => AnyConfig::Classify(config.relative_to(folder).into()),
+            AnyConfig::LanguageModel(config) => AnyConfig::LanguageModel(config.relative_to(folder).into()),
         })
     }
 
@@ -197,8 +202,13 @@ impl AnyConfig {
         }
         let OfTask { task } = parse(text, name, overrides)?;
         Ok(match task {
-            Task::Translate => AnyConfig::Translate(Config::parse(text, name, overrides)?.into()),
+            Task::Translate | Task::Autoencode => {
+                AnyConfig::Translate(Config::parse(text, name, overrides)?.into())
+            }
             Task::Classify => AnyConfig::Classify(ClassifyConfig::parse(text, name, overrides)?.into()),
+            Task::LanguageModel => {
+                AnyConfig::LanguageModel(LanguageConfig::parse(text, name, overrides)?.into())
+            }
         })
     }
 }
@@ -212,15 +222,18 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// Refuses a config for something else.
-pub(crate) fn expect_task(task: Task, wanted: Task, name: &str) -> Result<(), ConfigFileError> {
-    if task == wanted {
+pub(crate) fn expect_task(task: Task, wanted: &[Task], name: &str) -> Result<(), ConfigFileError> {
+    if wanted.contains(&task) {
         return Ok(());
     }
-    Err(ConfigFileError::refused(
-        name,
-        format!("task = \"{task}\""),
-        &format!("a config with task = \"{wanted}\""),
-    ))
+    let named: Vec<String> = wanted.iter().map(|wanted| format!("task = \"{wanted}\"")).collect();
+    let hint = format!("a config with {}", named.join(" or "));
+    Err(ConfigFileError::refused(name, format!("task = \"{task}\""), &hint))
+}
+
+/// Refuses a way to search that makes no sense.
+pub(crate) fn check_search(search: &SearchConfig, name: &str) -> Result<(), ConfigFileError> {
+    search.check().map_err(|error| ConfigFileError::refused(name, error.to_string(), error.hint()))
 }
 
 /// Refuses a tokenizer that cannot be.
@@ -271,14 +284,13 @@ impl Config {
     /// Reads a config from a text, with `key=value` overrides of any of its keys; `name` is what errors call it.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config, ConfigFileError> {
         let mut config: Config = parse(text, name, overrides)?;
-        expect_task(config.task, Task::Translate, name)?;
+        expect_task(config.task, &[Task::Translate, Task::Autoencode], name)?;
+        // What comes out is what goes in, in the same tokens.
+        config.data.joint_vocabulary |= config.task == Task::Autoencode;
         config.model.check().map_err(|source| ConfigFileError::Model { place: name.to_owned(), source })?;
         config.check(name)?;
         config.train.check(name)?;
-        config
-            .search
-            .check()
-            .map_err(|error| ConfigFileError::refused(name, error.to_string(), error.hint()))?;
+        check_search(&config.search, name)?;
         if config.data.skip_bad_lines {
             config.skip_bad_lines();
         }
@@ -293,7 +305,7 @@ impl Config {
         data.valid = data.valid.clone().with_bad_lines(BadLines::Skip);
     }
 
-    /// With the files of the data as they are seen from a folder.
+    /// With the files that it names as they are seen from a folder.
     fn relative_to(mut self, folder: &Path) -> Config {
         let data = &mut self.data;
         data.train = data.train.relative_to(folder);
@@ -301,6 +313,9 @@ impl Config {
         data.prepared = data.prepared.as_ref().map(|prepared| folder.join(prepared));
         data.source = data.source.relative_to(folder);
         data.target = data.target.relative_to(folder);
+        self.model.encoder.embedding.relative_to(folder);
+        self.model.decoder.embedding.relative_to(folder);
+        self.train.relative_to(folder);
         self
     }
 
@@ -316,12 +331,28 @@ impl Config {
                 "a prepared corpus needs no stream; leave one of them out",
             );
         }
+        if prepared.is_some() && self.train.init_from.is_some() {
+            let message = "data.prepared with train.init_from";
+            return wrong(message, "a prepared corpus has tokenizers of its own; leave one of them out");
+        }
+        if self.task == Task::Autoencode && (*stream || prepared.is_some()) {
+            let message = "data.stream or data.prepared with task = \"autoencode\"";
+            return wrong(message, "only pairs of texts are streamed or prepared; leave it out");
+        }
         if *stream && *shuffle_buffer == 0 {
             return wrong("data.shuffle_buffer = 0", "at least 1; thousands mix well");
         }
         if *stream && self.train.steps.is_none() && self.train.schedule.ends_at_zero() {
             let message = "data.stream with a schedule that ends with the last update";
             return wrong(message, "how many updates a stream has is not known before; set train.steps");
+        }
+        let one_file = [&self.data.train, &self.data.valid].iter().all(|files| files.one_path().is_some());
+        if self.data.max_tokens == 0 {
+            return wrong("data.max_tokens = 0", "at least 1");
+        }
+        if self.task == Task::Autoencode && !one_file {
+            let message = "two files of data with task = \"autoencode\"";
+            return wrong(message, "what comes out is what goes in: one file with a text on each line");
         }
         if *joint_vocabulary && target != source && *target != TokenizerConfig::default() {
             let message = "data.joint_vocabulary with a [data.target] unlike [data.source]";
@@ -350,6 +381,15 @@ impl Config {
 impl RunConfig for Config {
     fn train(&self) -> &TrainConfig {
         &self.train
+    }
+
+    fn tokenizers(&mut self) -> [Option<&mut TokenizerConfig>; 2] {
+        let DataConfig { joint_vocabulary, source, target, .. } = &mut self.data;
+        [Some(source), Some(target).filter(|_| !*joint_vocabulary)]
+    }
+
+    fn embeddings(&self) -> Vec<(&'static str, &EmbeddingConfig)> {
+        vec![("encoder", &self.model.encoder.embedding), ("decoder", &self.model.decoder.embedding)]
     }
 
     fn to_toml(&self) -> String {

@@ -3,20 +3,21 @@
 use crate::config::{Config, DataConfig};
 use crate::error::TrainError;
 use crate::event::{About, Figure};
+use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::prepared;
 use crate::training_set::TrainingSet;
 use crate::validate::mean_loss;
 use couplet_data::{
-    DataError, END, Empty, Encode, Example, Feed, Fetch, Files, Pair, PairCut, PairIterator, Pairs, Reading,
-    START, Skipped, Stream, StreamOrder, StreamedText, Tokenizer, TokenizerConfig, Weight, add_to_checksum,
-    on_all_cores,
+    BadLines, DataError, END, Empty, Encode, Example, Feed, Fetch, Files, Pair, PairCut, PairIterator, Pairs,
+    Reading, START, Skipped, Stream, StreamOrder, StreamedText, Tokenizer, TokenizerConfig, Weight,
+    add_to_checksum, on_all_cores, read_texts,
 };
 use couplet_metrics::bleu;
 use couplet_nn::{Batch, Pass, Seq2Seq};
-use couplet_search::{Folder, SearchConfig, Translator};
+use couplet_search::{Folder, SearchConfig, Task, Translator};
 use couplet_tensor::Params;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Pairs as ids, without special tokens.
@@ -43,6 +44,15 @@ pub struct Corpus {
     pub left_out: usize,
     /// Lines of the files that could not be used.
     pub skipped: Skipped,
+    /// How many texts the training pairs are pieces of, where what comes out is what goes in.
+    pub texts: Option<usize>,
+}
+
+/// Reads texts that are to come out as they went in.
+pub fn read_same(path: &Path, bad_lines: BadLines) -> Result<(Vec<Pair>, Skipped), DataError> {
+    let pair = |text: String| Pair { source: text.clone(), target: text };
+    let (texts, skipped) = read_texts(path, bad_lines)?;
+    Ok((texts.into_iter().map(pair).collect(), skipped))
 }
 
 /// Reads pairs.
@@ -51,21 +61,28 @@ pub fn read(files: &Files, empty: Empty) -> Result<Vec<Pair>, DataError> {
 }
 
 impl Corpus {
-    /// Trains tokenizers on the training pairs and turns all pairs into ids.
-    pub fn new(config: &DataConfig, train: &[Pair], valid: &[Pair]) -> Result<Corpus, DataError> {
+    /// Trains tokenizers on the training pairs, unless they are inherited, and turns all pairs into ids.
+    pub fn new(
+        config: &Config,
+        inherited: Inherited,
+        train: &[Pair],
+        valid: &[Pair],
+    ) -> Result<Corpus, DataError> {
         let corpora = [Weight { examples: train.len() as u32, weight: 1.0 }];
-        Corpus::of_several(config, train, &corpora, valid)
+        Corpus::of_several(config, inherited, train, &corpora, valid)
     }
 
     /// As [`Corpus::new`], of pairs from several corpora that stand one after the other.
     fn of_several(
-        config: &DataConfig,
+        config: &Config,
+        inherited: Inherited,
         train: &[Pair],
         corpora: &[Weight],
         valid: &[Pair],
     ) -> Result<Corpus, DataError> {
-        let [source, target] = tokenizers_of(config, train)?;
-        let ids = on_all_cores(train, encoder(&source, &target, config.cut()));
+        let data = &config.data;
+        let [source, target] = tokenizers_of(data, inherited, train)?;
+        let ids = on_all_cores(train, encoder(&source, &target, data.cut()));
         let mut weights = corpora.to_vec();
         let mut rest = &ids[..];
         for corpus in &mut weights {
@@ -73,20 +90,48 @@ impl Corpus {
             (corpus.examples, rest) = (own.iter().flatten().count() as u32, others);
         }
         let examples: Examples = ids.into_iter().flatten().collect();
-        let (left_out, checksum) = (train.len() - examples.len(), examples.checksum());
-        let train = TrainingSet::numbered(Arc::new(examples), weights, checksum);
+        let left_out = train.len() - examples.len();
+        let train = examples.into_set(weights);
         let valid_pairs = valid.to_vec();
         let valid = Examples::new(valid, &source, &target);
-        Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped: Skipped::default() })
+        let skipped = Skipped::default();
+        Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped, texts: None })
+    }
+
+    /// Texts that are to come out as they went in, the long ones in pieces.
+    fn of_texts(config: &Config, inherited: Inherited) -> Result<Corpus, DataError> {
+        let DataConfig { train, valid, source, max_tokens, .. } = &config.data;
+        let texts = |files: &Files| match files.one_path() {
+            Some(path) => read_same(path, files.bad_lines()),
+            None => Pairs::all(files),
+        };
+        let ((train, mut skipped), (valid_pairs, more)) = (texts(train)?, texts(valid)?);
+        skipped.join(more);
+        let tokenizer = match inherited.source {
+            Some(tokenizer) => tokenizer,
+            None => Tokenizer::train(source, train.iter().map(|pair| &pair.source))?,
+        };
+        let pieces = |pairs: &[Pair]| Examples::new(pairs, &tokenizer, &tokenizer).in_pieces(*max_tokens);
+        let (pieces_of_train, valid) = (pieces(&train), pieces(&valid_pairs));
+        Ok(Corpus {
+            source: tokenizer.clone(),
+            target: tokenizer,
+            train: pieces_of_train.into_set(Vec::new()),
+            valid,
+            valid_pairs,
+            left_out: 0,
+            skipped,
+            texts: Some(train.len()),
+        })
     }
 
     /// Pairs that are read as the run goes on. Before, they are read for their number and checksum and for the vocabularies.
-    fn streamed(config: &Config) -> Result<Corpus, DataError> {
+    fn streamed(config: &Config, inherited: Inherited) -> Result<Corpus, DataError> {
         let data = &config.data;
         data.train.check_rereadable()?;
         let Survey { weights, checksum, mut skipped } = Survey::of(&data.train, |_| Ok(()))?;
         let pairs = weights.iter().map(|corpus| corpus.examples as usize).sum();
-        let [source, target] = tokenizers(data, pairs, || pairs_of(&data.train))?;
+        let [source, target] = tokenizers(data, inherited, pairs, || pairs_of(&data.train))?;
         let texts = data.train.apart().zip(weights).map(|(files, weight)| {
             let open = move || Ok(Box::new(pairs_of(&files)?) as PairIterator);
             StreamedText { open: Box::new(open), weight }
@@ -102,7 +147,7 @@ impl Corpus {
         let (valid_pairs, more) = Pairs::all(&data.valid)?;
         skipped.join(more);
         let valid = Examples::new(&valid_pairs, &source, &target);
-        Ok(Corpus { source, target, train, valid, valid_pairs, left_out: 0, skipped })
+        Ok(Corpus { source, target, train, valid, valid_pairs, left_out: 0, skipped, texts: None })
     }
 
     /// The BLEU of the translations of the first lines of the validation set.
@@ -122,13 +167,16 @@ impl Lessons for Corpus {
     type Config = Config;
     type Model = Seq2Seq;
 
-    fn read(config: &Config) -> Result<Corpus, DataError> {
+    fn read(config: &Config, inherited: Inherited) -> Result<Corpus, DataError> {
         let data = &config.data;
+        if config.task == Task::Autoencode {
+            return Corpus::of_texts(config, inherited);
+        }
         if let Some(folder) = &data.prepared {
             return prepared::read(folder, config);
         }
         if data.stream {
-            return Corpus::streamed(config);
+            return Corpus::streamed(config, inherited);
         }
         let mut corpora: Vec<Weight> =
             weights_of(&data.train).map(|weight| Weight { examples: 0, weight }).collect();
@@ -141,7 +189,7 @@ impl Lessons for Corpus {
         let mut skipped = pairs.skipped().clone();
         let (valid, more) = Pairs::all(&data.valid)?;
         skipped.join(more);
-        Ok(Corpus { skipped, ..Corpus::of_several(data, &train, &corpora, &valid)? })
+        Ok(Corpus { skipped, ..Corpus::of_several(config, inherited, &train, &corpora, &valid)? })
     }
 
     fn skipped(&self) -> &Skipped {
@@ -156,11 +204,16 @@ impl Lessons for Corpus {
         Ok(Seq2Seq::new(params, &config.model, sources, targets)?)
     }
 
+    fn tokenizer(&self, part: &str) -> &Tokenizer {
+        if part == "decoder" { &self.target } else { &self.source }
+    }
+
     fn about(&self) -> About {
-        About::Pairs {
-            pairs: self.train.count(),
-            left_out: self.left_out,
-            vocabularies: [self.source.vocabulary_size(), self.target.vocabulary_size()],
+        let (pairs, vocabularies) =
+            (self.train.count(), [&self.source, &self.target].map(Tokenizer::vocabulary_size));
+        match self.texts {
+            Some(lines) => About::Lines { lines, pieces: pairs, vocabulary: vocabularies[0] },
+            None => About::Pairs { pairs, left_out: self.left_out, vocabularies },
         }
     }
 
@@ -262,14 +315,19 @@ impl Survey {
     }
 }
 
-/// Makes the tokenizers of both sides: reads the files that the config names, or learns from training pairs.
-pub fn tokenizers_of(config: &DataConfig, train: &[Pair]) -> Result<[Tokenizer; 2], DataError> {
-    tokenizers(config, train.len(), || Ok(train.iter().cloned().map(Ok)))
+/// Makes the tokenizers of both sides that are not inherited: reads the files that the config names, or learns from training pairs.
+pub fn tokenizers_of(
+    config: &DataConfig,
+    inherited: Inherited,
+    train: &[Pair],
+) -> Result<[Tokenizer; 2], DataError> {
+    tokenizers(config, inherited, train.len(), || Ok(train.iter().cloned().map(Ok)))
 }
 
-/// Trains the tokenizers of both sides, at the same time, on pairs that can be read as often as is needed.
+/// Trains the tokenizers of both sides that are not inherited, at the same time, on pairs that can be read as often as is needed.
 pub(crate) fn tokenizers<I>(
     config: &DataConfig,
+    inherited: Inherited,
     count: usize,
     pairs: impl Fn() -> Result<I, DataError> + Sync,
 ) -> Result<[Tokenizer; 2], DataError>
@@ -281,16 +339,19 @@ where
         0 => 1,
         most => count.div_ceil(most).max(1),
     };
-    let train = |config: &TokenizerConfig, texts: fn(Pair) -> Vec<String>| {
-        train_tokenizer(config, pairs()?.step_by(step), texts)
-    };
+    let made =
+        |given: Option<Tokenizer>, config: &TokenizerConfig, texts: fn(Pair) -> Vec<String>| match given {
+            Some(given) => Ok(given),
+            None => train_tokenizer(config, pairs()?.step_by(step), texts),
+        };
+    let Inherited { source, target } = inherited;
     if config.joint_vocabulary {
-        let both = train(&config.source, |pair| vec![pair.source, pair.target])?;
+        let both = made(source, &config.source, |pair| vec![pair.source, pair.target])?;
         return Ok([both.clone(), both]);
     }
     std::thread::scope(|scope| {
-        let source = scope.spawn(|| train(&config.source, |pair| vec![pair.source]));
-        let target = train(&config.target, |pair| vec![pair.target]);
+        let source = scope.spawn(|| made(source, &config.source, |pair| vec![pair.source]));
+        let target = made(target, &config.target, |pair| vec![pair.target]);
         let source = source.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok([source?, target?])
     })
@@ -349,6 +410,24 @@ impl Examples {
     pub fn batch(&self, numbers: &[u32]) -> Batch {
         let pairs: Vec<(&[u32], &[u32])> = numbers.iter().map(|&number| self.get(number)).collect();
         Batch::new(&pairs, numbers, START, END)
+    }
+
+    /// Pieces of at most so many tokens, of texts that are the same on both sides.
+    fn in_pieces(self, most: usize) -> Examples {
+        let pieces: Vec<Vec<u32>> =
+            self.sources.iter().flat_map(|text| text.chunks(most)).map(<[u32]>::to_vec).collect();
+        Examples { sources: pieces.clone(), targets: pieces }
+    }
+
+    /// Texts that have no target of their own.
+    pub(crate) fn of_texts(texts: Vec<Vec<u32>>) -> Examples {
+        Examples { targets: vec![Vec::new(); texts.len()], sources: texts }
+    }
+
+    /// As something to learn from, of one corpus or of several.
+    pub(crate) fn into_set(self, weights: Vec<Weight>) -> TrainingSet {
+        let checksum = self.checksum();
+        TrainingSet::numbered(Arc::new(self), weights, checksum)
     }
 
     fn checksum(&self) -> u32 {

@@ -1,8 +1,10 @@
 //! What can go wrong in a run, and what to do about it.
 
 use couplet_data::DataError;
+use couplet_embed::EmbedError;
 use couplet_nn::ConfigError;
 use couplet_nn::weights::WeightsError;
+use couplet_search::FolderError;
 use couplet_tensor::OutOfMemory;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -22,6 +24,20 @@ pub enum TrainError {
         /// The limit.
         max_tokens: usize,
     },
+    /// What the run is to begin with cannot be had.
+    #[error("{message}")]
+    Start {
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// The other model cannot be read.
+    #[error("train.init_from: {0}")]
+    Other(#[from] FolderError),
+    /// Word vectors cannot be read.
+    #[error(transparent)]
+    Vectors(#[from] EmbedError),
     /// The folder holds a model already.
     #[error("{}: holds a model already", path.display())]
     Occupied {
@@ -125,6 +141,9 @@ impl TrainError {
         let text = match self {
             TrainError::Data(error) => return error.hint(),
             TrainError::Model(error) => return Some(error.hint()),
+            TrainError::Start { hint, .. } => hint,
+            TrainError::Other(error) => return error.hint(),
+            TrainError::Vectors(error) => return error.hint(),
             TrainError::Weights(_) => return None,
             TrainError::NothingToLearn { .. } => "raise data.max_tokens",
             TrainError::Occupied { .. } => {

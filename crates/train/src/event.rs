@@ -1,6 +1,7 @@
 //! What a training run says while it goes on.
 
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// Something that happened, as a line of `train.jsonl` has it and as an observer sees it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,6 +23,40 @@ pub enum Event {
         device: String,
         /// What all random numbers follow from.
         seed: u64,
+    },
+    /// Weights were taken over from another model.
+    Taken {
+        /// Its folder.
+        from: PathBuf,
+        /// The parts that they belong to.
+        parts: Vec<String>,
+        /// How many numbers.
+        parameters: usize,
+        /// Whether a tokenizer came along.
+        tokenizer: bool,
+    },
+    /// Tokens have word vectors of a file.
+    Vectors {
+        /// The part of the model: `encoder`, `decoder`.
+        part: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Tokens in the dictionary, without the special ones.
+        tokens: usize,
+        /// How many of them have a vector in the file.
+        found: usize,
+        /// How many of these only when they are written in small letters.
+        lowercased: usize,
+    },
+    /// A part of the model does not learn.
+    Frozen {
+        /// What stays as it is.
+        parts: Vec<String>,
+        /// For how many updates; none for all of them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        updates: Option<u64>,
+        /// Numbers that learn from the first update on.
+        trained: usize,
     },
     /// A run goes on that was stopped. What came after this update is lost, and made again.
     Resume {
@@ -129,6 +164,15 @@ pub enum About {
         left_out: usize,
         /// Tokens in both dictionaries.
         vocabularies: [usize; 2],
+    },
+    /// Texts, one a line.
+    Lines {
+        /// How many.
+        lines: usize,
+        /// In how many pieces they are read.
+        pieces: usize,
+        /// Tokens in the dictionary.
+        vocabulary: usize,
     },
     /// Texts with labels.
     Texts {

@@ -2,9 +2,10 @@
 
 use crate::error::TrainError;
 use crate::event::{About, Figure};
+use crate::inherit::Inherited;
 use crate::train_config::TrainConfig;
-use couplet_data::{DataError, Example, Feed, Skipped};
-use couplet_nn::Pass;
+use couplet_data::{DataError, Example, Feed, Skipped, Tokenizer, TokenizerConfig};
+use couplet_nn::{EmbeddingConfig, Pass};
 use couplet_search::Folder;
 use couplet_tensor::{Params, Var};
 use std::path::PathBuf;
@@ -13,6 +14,12 @@ use std::path::PathBuf;
 pub trait RunConfig {
     /// Its table `[train]`.
     fn train(&self) -> &TrainConfig;
+
+    /// How its sources become tokens, and its targets, where it says so.
+    fn tokenizers(&mut self) -> [Option<&mut TokenizerConfig>; 2];
+
+    /// The vectors of its tokens, each with the part of the model that they belong to: `encoder`, `decoder`.
+    fn embeddings(&self) -> Vec<(&'static str, &EmbeddingConfig)>;
 
     /// As TOML.
     fn to_toml(&self) -> String;
@@ -25,14 +32,17 @@ pub trait Lessons: Sized {
     /// What learns.
     type Model;
 
-    /// Reads the files that a config names.
-    fn read(config: &Self::Config) -> Result<Self, DataError>;
+    /// Reads the files that a config names. Tokenizers that are inherited take the place of those that it would train.
+    fn read(config: &Self::Config, inherited: Inherited) -> Result<Self, DataError>;
 
     /// Lines of the files that could not be used and were left out.
     fn skipped(&self) -> &Skipped;
 
     /// Makes the model and adds its parameters; refuses examples that nothing can be learnt from.
     fn model(&self, params: &mut Params, config: &Self::Config) -> Result<Self::Model, TrainError>;
+
+    /// The tokenizer of a part of the model: `encoder` or `decoder`.
+    fn tokenizer(&self, part: &str) -> &Tokenizer;
 
     /// What there is to learn from.
     fn about(&self) -> About;

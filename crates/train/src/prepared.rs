@@ -13,6 +13,7 @@
 use crate::config::{Config, DataConfig};
 use crate::corpus::{Corpus, Examples, Survey, encoder, pairs_of, tokenizers};
 use crate::error::{TrainError, write_error};
+use crate::inherit::Inherited;
 use crate::lessons::Lessons;
 use crate::same_run::difference_apart_from;
 use crate::training_set::TrainingSet;
@@ -184,8 +185,9 @@ pub fn prepare(config: &Config, out: &Path, watch: Watch<'_>) -> Result<Skipped,
     let Survey { mut weights, mut skipped, .. } =
         Survey::of(&data.train, |number| watch.look(number, Preparing::Counting))?;
     let count = weights.iter().map(|corpus| corpus.examples as usize).sum();
-    let [source, target] =
-        tokenizers(data, count, || Ok(watch.over(pairs_of(&data.train)?, Preparing::Learning)))?;
+    let [source, target] = tokenizers(data, Inherited::default(), count, || {
+        Ok(watch.over(pairs_of(&data.train)?, Preparing::Learning))
+    })?;
     let (valid_pairs, more) = Pairs::all(&data.valid)?;
     skipped.join(more);
     let vocabularies = [source.vocabulary_size(), target.vocabulary_size()];
@@ -302,7 +304,8 @@ pub(crate) fn read(folder: &Path, config: &Config) -> Result<Corpus, DataError> 
         valid_pairs.ok_or_else(|| damaged(&folder.join(VALID_TEXT), "its lines are no pairs"))?;
     let (left_out, checksum) = (train.left_out(), train.checksum());
     let train = TrainingSet::numbered(Arc::new(train), description.corpora, checksum);
-    Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped: Skipped::default() })
+    let skipped = Skipped::default();
+    Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped, texts: None })
 }
 
 fn pair_of(line: &str) -> Option<Pair> {

@@ -3,6 +3,7 @@
 use crate::config::ConfigFileError;
 use couplet_tensor::optimiser::Rule;
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// The table `[train]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,6 +72,23 @@ pub struct TrainConfig {
     pub tensorboard: bool,
     /// What all random numbers follow from.
     pub seed: u64,
+    /// A model folder whose weights the run begins with, as far as both models have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub init_from: Option<PathBuf>,
+    /// The parts of that model that are taken; without a list, all that this model has, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub take: Vec<String>,
+    /// The parts of this model that do not learn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub freeze: Vec<String>,
+    /// For how many updates they do not; 0 for all of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub freeze_steps: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What makes new weights of gradients.
@@ -168,6 +186,10 @@ impl Default for TrainConfig {
             keep: 2,
             tensorboard: false,
             seed: 1,
+            init_from: None,
+            take: Vec::new(),
+            freeze: Vec::new(),
+            freeze_steps: 0,
         }
     }
 }
@@ -189,6 +211,16 @@ impl TrainConfig {
             Schedule::Cosine => self.rate * 0.5 * (1.0 + (std::f32::consts::PI * behind()).cos()),
             Schedule::Linear => self.rate * (1.0 - behind()),
         }
+    }
+
+    /// With the folder that it names as it is seen from another one.
+    pub(crate) fn relative_to(&mut self, folder: &Path) {
+        self.init_from = self.init_from.take().map(|path| folder.join(path));
+    }
+
+    /// For how many updates the parts of `freeze` stay as they are; none for all of them.
+    pub fn frozen_for(&self) -> Option<u64> {
+        (self.freeze_steps > 0).then_some(self.freeze_steps)
     }
 
     /// Updates between checkpoints.
@@ -241,6 +273,16 @@ impl TrainConfig {
             ),
             (self.keep > 0, "keep", self.keep.to_string(), "at least 1"),
         ];
+        let wrong = |message: &str, hint| Err(ConfigFileError::refused(name, message, hint));
+        if self.init_from.is_none() && !self.take.is_empty() {
+            return wrong(
+                "train.take without train.init_from",
+                "name the model folder that they are taken from",
+            );
+        }
+        if self.freeze.is_empty() && self.freeze_steps > 0 {
+            return wrong("train.freeze_steps without train.freeze", "name the parts that do not learn");
+        }
         match rules.into_iter().find(|(kept, ..)| !kept) {
             Some((_, key, value, hint)) => {
                 Err(ConfigFileError::refused(name, format!("train.{key} = {value}"), hint))

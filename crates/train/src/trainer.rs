@@ -4,19 +4,21 @@ use crate::card::Card;
 use crate::checkpoint::{Best, State};
 use crate::error::TrainError;
 use crate::event::{Event, Reason};
+use crate::inherit;
 use crate::lessons::{BatchLoss, Lessons, RunConfig, Validated};
 use crate::log::Log;
 use crate::measure::available_memory;
 use crate::same_run::difference;
 use crate::store::{Found, Store};
 use crate::train_config::{BestBy, NotFinite, Schedule};
+use crate::vectors;
 use couplet_data::{Example, Feed};
-use couplet_nn::{Pass, Training};
+use couplet_nn::{Pass, Training, parts};
 use couplet_search::Folder;
 use couplet_tensor::ops::scale;
 use couplet_tensor::optimiser::{Average, Optimiser, gradient_norm};
-use couplet_tensor::{Device, OutOfMemory, Params, Tape, Tensor};
-use std::collections::BTreeMap;
+use couplet_tensor::{Device, OutOfMemory, Param, Params, Tape, Tensor};
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +50,8 @@ pub struct Trainer<L: Lessons> {
     planned: Option<u64>,
     /// The most bytes of the device that an update may use; 0 for no limit.
     memory: usize,
+    /// What there is to say of how it begins.
+    beginnings: Vec<Event>,
     /// None for a run that writes nothing.
     store: Option<Store>,
     /// Checkpoints that were passed over, where it goes on with another run.
@@ -133,7 +137,7 @@ impl<L: Lessons> Trainer<L> {
         if let Some(store) = store.as_ref().filter(|store| store.holds_a_run()) {
             return Err(TrainError::Occupied { path: store.folder().path().to_owned() });
         }
-        let trainer = Trainer::at_start(config, lessons, device, store)?;
+        let trainer = Trainer::at_start(config, lessons, device, store, true)?;
         if let Some(store) = &trainer.store {
             store.save_model(&trainer.params)?;
             let mut files = trainer.lessons.files(store.folder());
@@ -163,7 +167,7 @@ impl<L: Lessons> Trainer<L> {
             return Err(TrainError::Differs { path, key, before, now });
         }
         let found = store.last()?;
-        let mut trainer = Trainer::at_start(config, lessons, device, Some(store))?;
+        let mut trainer = Trainer::at_start(config, lessons, device, Some(store), found.is_none())?;
         trainer.resumed = Some(Vec::new());
         if let Some(found) = found {
             trainer.restore(found, &path)?;
@@ -196,15 +200,19 @@ impl<L: Lessons> Trainer<L> {
         Ok(())
     }
 
+    /// A run before its first update; what is taken from elsewhere is read only where that is not in a checkpoint already.
     fn at_start(
         config: L::Config,
         lessons: L,
         device: &Device,
         store: Option<Store>,
+        take: bool,
     ) -> Result<Trainer<L>, TrainError> {
         let train = config.train();
         let mut params = Params::new(device, train.seed);
         let model = lessons.model(&mut params, &config)?;
+        let mut beginnings = if take { take_over(&mut params, &config, &lessons)? } else { Vec::new() };
+        beginnings.extend(freeze(&mut params, &config)?);
         let feed = lessons.feed(&config)?;
         let of_epochs = feed
             .per_epoch()
@@ -222,6 +230,7 @@ impl<L: Lessons> Trainer<L> {
             model,
             params,
             store,
+            beginnings,
             resumed: None,
             command: None,
         })
@@ -449,6 +458,7 @@ impl<L: Lessons> Trainer<L> {
             device: self.params.device().to_string(),
             seed: self.config.train().seed,
         });
+        self.beginnings.iter().for_each(|event| log.say(event));
         if let Some(passed_over) = &self.resumed {
             let (update, seconds) = (self.state.update, self.state.seconds);
             log.say(&Event::Resume { update, seconds, passed_over: passed_over.clone() });
@@ -581,6 +591,49 @@ impl<L: Lessons> Trainer<L> {
         };
         store.write_files(&[(store.folder().card(), card.to_string())])
     }
+}
+
+/// Gives a model what its config takes from elsewhere, and says so.
+fn take_over<L: Lessons>(
+    params: &mut Params,
+    config: &L::Config,
+    lessons: &L,
+) -> Result<Vec<Event>, TrainError> {
+    let mut events: Vec<Event> = inherit::take_over(params, config.train())?.into_iter().collect();
+    for (part, embedding) in config.embeddings() {
+        events.extend(vectors::fill(params, part, embedding, lessons.tokenizer(part))?);
+    }
+    Ok(events)
+}
+
+/// Freezes what a config says, and says so.
+fn freeze(params: &mut Params, config: &impl RunConfig) -> Result<Vec<Event>, TrainError> {
+    let (train, embeddings) = (config.train(), config.embeddings());
+    let of_vectors =
+        embeddings.into_iter().filter_map(|(part, config)| vectors::frozen(params, part, config));
+    let of_parts = inherit::frozen(params, train)?.into_iter().map(|param| (param, train.frozen_for()));
+    // What is said of a part counts more than what is said of its vectors.
+    let frozen: BTreeMap<Param, Option<u64>> = of_vectors.chain(of_parts).collect();
+    frozen.iter().for_each(|(&param, &updates)| params.freeze(param, updates));
+    let trained: usize = params
+        .iter()
+        .filter(|param| !frozen.contains_key(param))
+        .map(|param| inherit::size(params, param))
+        .sum();
+    if trained == 0 {
+        let hint = "leave a part of the model out of train.freeze".to_owned();
+        return Err(TrainError::Start {
+            message: "nothing is left to train: all is frozen".to_owned(),
+            hint,
+        });
+    }
+    let lengths: BTreeSet<Option<u64>> = frozen.values().copied().collect();
+    let event = |updates: Option<u64>| {
+        let so_long = frozen.iter().filter(|(_, of)| **of == updates);
+        let parts = parts::innermost(so_long.map(|(&param, _)| params.name(param)));
+        Event::Frozen { parts, updates, trained }
+    };
+    Ok(lengths.into_iter().map(event).collect())
 }
 
 /// The names of a checkpoint's tensors.

@@ -3,7 +3,8 @@ use crate::failure::Outcome;
 use couplet_tensor::profile::Share;
 use couplet_tensor::{Device, Precision};
 use couplet_train::{
-    AnyConfig, Corpus, LabelledCorpus, Lessons, Measured, Trainer, measure, peak_of_process,
+    AnyConfig, Corpus, Inherited, LabelledCorpus, Lessons, Measured, TextCorpus, Trainer, measure,
+    peak_of_process,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -40,12 +41,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match AnyConfig::read_located(&arguments.config, &arguments.set)? {
         AnyConfig::Translate(config) => bench::<Corpus>(arguments, *config),
         AnyConfig::Classify(config) => bench::<LabelledCorpus>(arguments, *config),
+        AnyConfig::LanguageModel(config) => bench::<TextCorpus>(arguments, *config),
     }
 }
 
-fn bench<L: Lessons>(arguments: &Arguments, config: L::Config) -> Outcome {
+fn bench<L: Lessons>(arguments: &Arguments, mut config: L::Config) -> Outcome {
     let device = arguments.device.open_and_name()?;
-    let lessons = L::read(&config)?;
+    let inherited = Inherited::of(&mut config, None)?;
+    let lessons = L::read(&config, inherited)?;
     let mut trainer = Trainer::new(config, lessons, &device, None)?;
     let measured = measure(&mut trainer, arguments.updates as usize)?;
     let report = Report {

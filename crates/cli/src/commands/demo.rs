@@ -8,7 +8,7 @@ use couplet_data::{demo, write_whole};
 use couplet_metrics::exact_match;
 use couplet_plot::{Background, View};
 use couplet_search::Translator;
-use couplet_train::{Config, Corpus, Trainer};
+use couplet_train::{Config, Corpus, Inherited, Trainer};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let search = config.search.clone();
     let device = arguments.device.open_and_name()?;
     let data = demo::corpus(arguments.seed);
-    let corpus = Corpus::new(&config.data, &data.train, &data.valid)?;
+    let corpus = Corpus::new(&config, Inherited::default(), &data.train, &data.valid)?;
     let trainer = Trainer::new(config, corpus, &device, None)?;
     let began = Instant::now();
     let mut progress = Progress::new();

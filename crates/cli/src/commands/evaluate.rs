@@ -1,27 +1,31 @@
 use super::search::SearchArguments;
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
-use couplet_data::{Empty, Files, Pair, UNK};
+use couplet_data::{BadLines, Empty, Files, Pair, UNK, read_texts};
 use couplet_metrics::{bleu, exact_match, macro_f1};
 use couplet_search::{
-    CoupletConfig, Folder, Loaded, LoadedClassifier, Request, Rule, Task, Translator, broken_rules,
+    CoupletConfig, Folder, Loaded, LoadedClassifier, LoadedLanguageModel, Request, Rule, Task, Translator,
+    broken_rules,
 };
 use couplet_tensor::Device;
-use couplet_train::{Examples, LabelledExamples, assess, mean_loss, read, read_labelled};
+use couplet_train::{Examples, LabelledExamples, assess, mean_loss, read, read_labelled, read_same};
 use serde_json::json;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Tokens of both sides that are scored together.
 const BATCH_TOKENS: usize = 4096;
 
 /// Run a test set through a model and score it.
 ///
-/// A translator gets loss, perplexity and BLEU, with rules of couplets also how many outputs keep them. A classifier gets loss, accuracy and macro F1.
+/// A translator gets loss, perplexity and BLEU, with rules of couplets also how many outputs keep them. A classifier gets loss, accuracy
+/// and macro F1. An auto-encoder and a language model take a file of texts: the one gets what a translator gets, the other loss and
+/// perplexity.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: couplet evaluate --model my-model --source test.en --target test.de
-Example: couplet evaluate --model my-classifier --data test.tsv --json")]
+Example: couplet evaluate --model my-classifier --data test.tsv --json
+Example: couplet evaluate --model my-language-model --data test.txt")]
 pub(crate) struct Arguments {
     /// The model folder.
     #[arg(long)]
@@ -32,7 +36,7 @@ pub(crate) struct Arguments {
     /// The lines that should come out: translations or labels.
     #[arg(long, requires = "source")]
     target: Option<PathBuf>,
-    /// Both in one file, with a tab between: source and target, or label and text.
+    /// Both in one file, with a tab between: source and target, or label and text; of models that need no second column, a file of texts.
     #[arg(long, conflicts_with_all = ["source", "target"])]
     data: Option<PathBuf>,
     /// Print JSON.
@@ -54,23 +58,64 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let folder = Folder::new(&arguments.model);
     let files = arguments.files().expect("clap asks for one or the other");
+    let searches = arguments.search != SearchArguments::default();
     match folder.task()? {
-        Task::Translate => evaluate_translator(arguments, &folder, &files, &arguments.device.open()?),
-        Task::Classify if arguments.search != SearchArguments::default() => Err(Failure::usage(
+        Task::Translate => {
+            let pairs = read(&files, Empty::Keep)?;
+            evaluate_translator(arguments, &folder, &pairs)
+        }
+        Task::Autoencode => {
+            let (pairs, _) = read_same(one_file(&files)?, BadLines::Refuse)?;
+            evaluate_translator(arguments, &folder, &pairs)
+        }
+        Task::Classify if searches => Err(Failure::usage(
             "ways to search with a classifier",
             Some("a classifier does not search; leave them out".to_owned()),
         )),
+        Task::LanguageModel if searches => Err(Failure::usage(
+            "ways to search with the probability of texts",
+            Some("nothing is searched for; leave them out".to_owned()),
+        )),
         Task::Classify => evaluate_classifier(arguments, &folder, &files, &arguments.device.open()?),
+        Task::LanguageModel => evaluate_language_model(arguments, &folder, one_file(&files)?),
     }
 }
 
-fn evaluate_translator(arguments: &Arguments, folder: &Folder, files: &Files, device: &Device) -> Outcome {
-    let loaded = Loaded::open(folder, device)?;
-    let pairs = read(files, Empty::Keep)?;
-    let examples = Examples::new(&pairs, &loaded.source, &loaded.target);
+/// The file of a model that needs no second column.
+fn one_file(files: &Files) -> Result<&Path, Failure> {
+    files.one_path().ok_or_else(|| {
+        Failure::usage(
+            "two files for a model that needs one",
+            Some("--data names a file with a text on each line".to_owned()),
+        )
+    })
+}
+
+fn evaluate_language_model(arguments: &Arguments, folder: &Folder, path: &Path) -> Outcome {
+    let loaded = LoadedLanguageModel::open(folder, &arguments.device.open()?)?;
+    let (texts, _) = read_texts(path, BadLines::Refuse)?;
+    let scored = loaded.score(&texts);
+    let tokens: usize = scored.iter().map(|scored| scored.tokens.len()).sum();
+    let sum: f64 =
+        scored.iter().flat_map(|scored| &scored.log_probabilities).map(|&log_p| f64::from(log_p)).sum();
+    let (lines, loss) = (texts.len(), -sum / tokens.max(1) as f64);
+    if arguments.json {
+        println!("{}", json!({ "lines": lines, "tokens": tokens, "loss": loss, "perplexity": loss.exp() }));
+    } else {
+        println!("lines       {lines}");
+        println!("tokens      {tokens}");
+        println!("loss        {loss:.4}");
+        println!("perplexity  {:.2}", loss.exp());
+    }
+    Ok(())
+}
+
+fn evaluate_translator(arguments: &Arguments, folder: &Folder, pairs: &[Pair]) -> Outcome {
+    let loaded = Loaded::open(folder, &arguments.device.open()?)?;
+    let examples = Examples::new(pairs, &loaded.source, &loaded.target);
     let loss = mean_loss(&loaded.model, &loaded.params, &examples, BATCH_TOKENS);
     let search = arguments.search.apply(&loaded.search, 1)?;
-    let numbered = (1..).zip(&pairs);
+    let numbered = (1..).zip(pairs);
     let requests: Vec<Request> =
         numbered.map(|(number, pair)| Request { number, ..Request::of(&pair.source) }).collect();
     let answers = Translator::from(&loaded).answer(&requests, &search);
@@ -83,7 +128,7 @@ fn evaluate_translator(arguments: &Arguments, folder: &Folder, files: &Files, de
         answers.iter().map(|answer| answer.outputs.first().map_or("", |output| &output.text)).collect();
     let targets: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
     let bleu = bleu(&outputs, &targets);
-    let rules = search.couplet.is_on().then(|| Kept::count(&pairs, &outputs, &loaded, &search.couplet));
+    let rules = search.couplet.is_on().then(|| Kept::count(pairs, &outputs, &loaded, &search.couplet));
     if arguments.json {
         let (lines, perplexity) = (pairs.len(), loss.exp());
         let mut figures = json!({ "lines": lines, "loss": loss, "perplexity": perplexity, "bleu": bleu.score, "beam": search.beam });

@@ -1,8 +1,8 @@
 use crate::failure::{Failure, Outcome};
-use couplet_nn::{Classifier, Seq2Seq};
-use couplet_search::{Folder, Loaded, LoadedClassifier, Task};
+use couplet_nn::{Classifier, LanguageModel, Seq2Seq, parts};
+use couplet_search::Folder;
 use couplet_tensor::{Device, Params};
-use couplet_train::{AnyConfig, ClassifyConfig, Config};
+use couplet_train::{AnyConfig, ClassifyConfig, Config, LanguageConfig};
 use std::path::PathBuf;
 
 /// Labels of a classifier before its data is read.
@@ -28,25 +28,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 Some("a trained model cannot be changed; inspect its config file instead".to_owned()),
             ));
         }
-        print_table(&params_of(&Folder::new(&arguments.model), &device)?);
+        print_table(&Folder::new(&arguments.model).params(&device)?);
         return Ok(());
     }
     let mut params = Params::new(&device, 0);
     let note = match AnyConfig::read(&arguments.model, &arguments.set)? {
         AnyConfig::Translate(config) => add_translator(&mut params, &config)?,
         AnyConfig::Classify(config) => add_classifier(&mut params, &config)?,
+        AnyConfig::LanguageModel(config) => add_language_model(&mut params, &config)?,
     };
     print_table(&params);
     println!("\n{note}");
     Ok(())
-}
-
-/// The parameters of a trained model.
-fn params_of(folder: &Folder, device: &Device) -> Result<Params, Failure> {
-    Ok(match folder.task()? {
-        Task::Translate => Loaded::open(folder, device)?.params,
-        Task::Classify => LoadedClassifier::open(folder, device)?.params,
-    })
 }
 
 /// Adds a config's model; returns what is taken for granted about its data.
@@ -66,6 +59,13 @@ fn add_classifier(params: &mut Params, config: &ClassifyConfig) -> Result<String
     ))
 }
 
+/// As [`add_translator`].
+fn add_language_model(params: &mut Params, config: &LanguageConfig) -> Result<String, Failure> {
+    let vocabulary = config.data.source.vocab_size;
+    LanguageModel::new(params, &config.model, vocabulary)?;
+    Ok(format!("The vocabulary is counted as large as the config allows: {vocabulary} tokens."))
+}
+
 /// One parameter of the table.
 struct Row {
     name: String,
@@ -77,21 +77,12 @@ impl Row {
         self.shape.0 * self.shape.1
     }
 
-    /// The part of the model: `encoder` of `encoder.weight_ih_l0`.
     fn part(&self) -> &str {
-        self.name.split('.').next().unwrap_or_default()
+        parts::first(&self.name)
     }
 
-    /// The layer: of a recurrent one both directions together, `l0` of `encoder.weight_ih_l0_reverse`; of a Transformer
-    /// `layers.0` of `encoder.layers.0.norm1.weight`.
     fn layer(&self) -> Option<&str> {
-        if let Some((_, rest)) = self.name.split_once(".layers.") {
-            let number = rest.split('.').next()?;
-            let start = self.name.len() - rest.len() - "layers.".len();
-            return self.name.get(start..start + "layers.".len() + number.len());
-        }
-        let (_, layer) = self.name.split_once("_ih_").or_else(|| self.name.split_once("_hh_"))?;
-        layer.split('_').next()
+        parts::layer(&self.name)
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod classify;
 pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod evaluate;
+pub(crate) mod generate;
 pub(crate) mod inspect;
 mod lines;
 pub(crate) mod metrics;

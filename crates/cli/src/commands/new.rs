@@ -9,7 +9,8 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: couplet new my-model --task translate && couplet train my-model/config.toml
-Example: couplet new my-classifier --task classify")]
+Example: couplet new my-classifier --task classify
+Example: couplet new my-language-model --task language-model")]
 pub(crate) struct Arguments {
     /// The folder to make.
     folder: PathBuf,
@@ -24,6 +25,10 @@ enum Task {
     Translate,
     /// Text to a label.
     Classify,
+    /// The next token of a text.
+    LanguageModel,
+    /// Text to the same text.
+    Autoencode,
 }
 
 /// Lines of each part: enough to see that it works, too few to learn much.
@@ -48,6 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let Start { files, data } = match arguments.task {
         Task::Translate => translator(),
         Task::Classify => classifier(),
+        Task::LanguageModel => language_model(),
+        Task::Autoencode => auto_encoder(),
     };
     fs::create_dir_all(folder).map_err(|error| Failure::io(folder, &error))?;
     for (name, text) in files {
@@ -59,11 +66,23 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
+/// One side of some pairs, a line each.
+fn side(pairs: &[Pair], most: usize, pick: fn(&Pair) -> &str) -> String {
+    pairs.iter().take(most).map(|pair| format!("{}\n", pick(pair))).collect()
+}
+
+fn auto_encoder() -> Start {
+    let corpus = demo::corpus(1);
+    let files = vec![
+        ("config.toml", include_str!("autoencode.toml").to_owned()),
+        ("train.txt", side(&corpus.train, TRAIN, |pair| &pair.source)),
+        ("valid.txt", side(&corpus.valid, VALID, |pair| &pair.source)),
+    ];
+    Start { files, data: "a little English" }
+}
+
 fn translator() -> Start {
     let corpus = demo::corpus(1);
-    let side = |pairs: &[Pair], most: usize, pick: fn(&Pair) -> &str| -> String {
-        pairs.iter().take(most).map(|pair| format!("{}\n", pick(pair))).collect()
-    };
     let files = vec![
         ("config.toml", include_str!("translate.toml").to_owned()),
         ("train.en", side(&corpus.train, TRAIN, |pair| &pair.source)),
@@ -84,6 +103,21 @@ fn classifier() -> Start {
         ("config.toml", include_str!("classify.toml").to_owned()),
         ("train.tsv", lines(train)),
         ("valid.tsv", lines(valid)),
+    ];
+    Start { files, data: "a few opinions" }
+}
+
+/// The same kind of opinions as a classifier's, other ones: it can begin with what this has learnt.
+fn language_model() -> Start {
+    let opinions = demo::opinions(2, TRAIN + VALID);
+    let lines = |opinions: &[Opinion]| -> String {
+        opinions.iter().map(|opinion| format!("{}\n", opinion.text)).collect()
+    };
+    let (train, valid) = opinions.split_at(TRAIN);
+    let files = vec![
+        ("config.toml", include_str!("language-model.toml").to_owned()),
+        ("train.txt", lines(train)),
+        ("valid.txt", lines(valid)),
     ];
     Start { files, data: "a few opinions" }
 }

@@ -2,25 +2,26 @@ use super::lines::{CHUNK, Output};
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use couplet_data::Lines;
-use couplet_search::{Folder, Loaded, Scored, Translator};
+use couplet_search::{Folder, Loaded, LoadedLanguageModel, Scored, Task, Translator};
 use serde_json::json;
 use std::path::PathBuf;
 
 /// Say how probable a model finds given outputs, line by line.
 ///
 /// A line has the logarithm of the output's probability, its end included, and the perplexity of its tokens, with a tab between. Where the
-/// source is empty, the line is.
+/// source is empty, the line is. A language model needs no source: it says how probable a text is.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: couplet score --model my-model --source test.en --target test.de
-Example: couplet score --model my-model --source test.en --target test.de --tokens")]
+Example: couplet score --model my-model --source test.en --target test.de --tokens
+Example: couplet score --model my-language-model --target texts.txt")]
 pub(crate) struct Arguments {
     /// The model folder.
     #[arg(long)]
     model: PathBuf,
-    /// The lines that go in.
+    /// The lines that go in; a language model has none.
     #[arg(long)]
-    source: PathBuf,
+    source: Option<PathBuf>,
     /// The lines that came out.
     #[arg(long)]
     target: PathBuf,
@@ -38,16 +39,42 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let loaded = Loaded::open(&Folder::new(&arguments.model), &arguments.device.open()?)?;
-    let translator = Translator::from(&loaded);
-    let (mut sources, mut targets) = (Lines::open(&arguments.source)?, Lines::open(&arguments.target)?);
+    let folder = Folder::new(&arguments.model);
+    let mut targets = Lines::open(&arguments.target)?;
+    match (folder.task()?, &arguments.source) {
+        (Task::LanguageModel, None) => {
+            let loaded = LoadedLanguageModel::open(&folder, &arguments.device.open()?)?;
+            write(arguments, || {
+                let texts = targets.by_ref().take(CHUNK).collect::<Result<Vec<String>, _>>()?;
+                Ok(loaded.score(&texts))
+            })
+        }
+        (Task::LanguageModel, Some(_)) => Err(Failure::usage(
+            "--source with a language model",
+            Some("it says how probable a text is; --target alone names the texts".to_owned()),
+        )),
+        (_, None) => Err(Failure::usage(
+            "no --source",
+            Some("--source names the lines that go in, --target those that came out".to_owned()),
+        )),
+        (_, Some(source)) => {
+            let mut sources = Lines::open(source)?;
+            let loaded = Loaded::open(&folder, &arguments.device.open()?)?;
+            let translator = Translator::from(&loaded);
+            write(arguments, || Ok(translator.score(&next_pairs(&mut sources, &mut targets)?)))
+        }
+    }
+}
+
+/// Writes scores, some at a time, until there are none.
+fn write(arguments: &Arguments, mut next: impl FnMut() -> Result<Vec<Scored>, Failure>) -> Outcome {
     let mut out = Output::open(arguments.output.as_deref())?;
     loop {
-        let pairs = next_pairs(&mut sources, &mut targets)?;
-        if pairs.is_empty() {
+        let all = next()?;
+        if all.is_empty() {
             return out.finish();
         }
-        for scored in translator.score(&pairs) {
+        for scored in all {
             if !out.line(&written(&scored, arguments))? {
                 return Ok(());
             }

@@ -3,12 +3,14 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use couplet_data::Skipped;
 use couplet_search::Folder;
-use couplet_train::{AnyConfig, Corpus, LabelledCorpus, Lessons, Trainer};
+use couplet_train::{AnyConfig, Corpus, Inherited, LabelledCorpus, Lessons, TextCorpus, Trainer};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Train a model from a config file.
+///
+/// With train.init_from, weights of another model are where it begins: train.take says which, train.freeze which do not learn.
 ///
 /// Ctrl-C and SIGTERM save a checkpoint and end. Whatever ended a run, the same command with --resume goes on from its last checkpoint,
 /// to the same weights as if it had never stopped.
@@ -17,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 Example: couplet train my-model/config.toml --out my-model/run-1 --set train.epochs=5
 Example: couplet train my-model/config.toml --out my-model/run-1 --set train.epochs=5 --resume
 Example: couplet train my-model/config.toml --prepared my-model/corpus
+Example: couplet train classifier.toml --set train.init_from=language-model.model --set 'train.freeze=[\"encoder.embedding\"]'
 Example: couplet train my-model/config.toml --device cuda:1 --precision tf32")]
 pub(crate) struct Arguments {
     /// The config file. The files it names are relative to its folder.
@@ -45,26 +48,30 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.skip_bad_lines {
         config.skip_bad_lines();
     }
-    match (config, &arguments.prepared) {
-        (AnyConfig::Translate(mut config), prepared) => {
-            config.data.prepared = prepared.clone().or(config.data.prepared);
-            train::<Corpus>(arguments, *config)
-        }
-        (AnyConfig::Classify(config), None) => train::<LabelledCorpus>(arguments, *config),
-        (AnyConfig::Classify(_), Some(_)) => Err(Failure::usage(
-            "--prepared with a classifier",
-            Some("only pairs of texts can be prepared; leave it out".to_owned()),
-        )),
+    if let Some(prepared) = &arguments.prepared {
+        let AnyConfig::Translate(config) = &mut config else {
+            return Err(Failure::usage(
+                "--prepared with a task that has no pairs of texts",
+                Some("only pairs of texts can be prepared; leave it out".to_owned()),
+            ));
+        };
+        config.data.prepared = Some(prepared.clone());
+    }
+    match config {
+        AnyConfig::Translate(config) => train::<Corpus>(arguments, *config),
+        AnyConfig::Classify(config) => train::<LabelledCorpus>(arguments, *config),
+        AnyConfig::LanguageModel(config) => train::<TextCorpus>(arguments, *config),
     }
 }
 
-fn train<L: Lessons>(arguments: &Arguments, config: L::Config) -> Outcome {
+fn train<L: Lessons>(arguments: &Arguments, mut config: L::Config) -> Outcome {
     let out = arguments.out.clone().unwrap_or_else(|| arguments.config.with_extension("model"));
     // Before the data is read, which may take long.
     let device = arguments.device.open_and_name()?;
-    let lessons = L::read(&config)?;
-    warn_of_skipped(lessons.skipped());
     let folder = Folder::new(&out);
+    let inherited = Inherited::of(&mut config, Some(&folder).filter(|_| arguments.resume))?;
+    let lessons = L::read(&config, inherited)?;
+    warn_of_skipped(lessons.skipped());
     let trainer = if arguments.resume {
         Trainer::resume(config, lessons, &device, folder)?
     } else {

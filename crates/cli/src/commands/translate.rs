@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
 pub(crate) struct WriteArguments {
     /// Write N outputs for a line, each as the line's number, its score and its text, with tabs between
     #[arg(long, value_name = "N")]
-    n_best: Option<usize>,
+    pub(super) n_best: Option<usize>,
     /// Write which tokens belong together behind each output: hard (the most looked at), or a threshold such as 0.2
     #[arg(long, value_name = "HOW")]
     align: Option<Align>,
@@ -49,7 +49,22 @@ pub(crate) struct WriteArguments {
     #[arg(long, value_name = "FILE")]
     dictionary: Option<PathBuf>,
     #[command(flatten)]
-    search: SearchArguments,
+    pub(super) search: SearchArguments,
+}
+
+impl WriteArguments {
+    /// An option that is given and only makes sense where an output answers a source.
+    pub(super) fn of_sources(&self) -> Option<&'static str> {
+        let given = [
+            ("--align", self.align.is_some()),
+            ("--explain", self.explain),
+            ("--ensemble", !self.ensemble.is_empty()),
+            ("--prefixes", self.prefixes.is_some()),
+            ("--phrases", self.phrases.is_some()),
+            ("--dictionary", self.dictionary.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {

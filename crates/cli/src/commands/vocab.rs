@@ -1,9 +1,12 @@
 use super::train::warn_of_skipped;
 use crate::failure::{Failure, Outcome};
 use crate::picture::{Format, PictureArguments, terminal_width};
-use couplet_data::{Labelled, Pairs, Tokenizer, VocabularyStatistics, on_all_cores, write_whole};
+use couplet_data::{
+    BadLines, Labelled, Pairs, Tokenizer, TokenizerConfig, VocabularyStatistics, on_all_cores, read_texts,
+    write_whole,
+};
 use couplet_plot::{Bar, Bars, Group};
-use couplet_train::{AnyConfig, ClassifyConfig, Config, tokenizers_of};
+use couplet_train::{AnyConfig, ClassifyConfig, Config, Inherited, Task, tokenizers_of};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -75,14 +78,22 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     let sides = match &config {
-        AnyConfig::Translate(config) => of_pairs(config)?,
-        AnyConfig::Classify(_) if arguments.target.is_some() => {
+        AnyConfig::Translate(config) if config.task == Task::Translate => of_pairs(config)?,
+        _ if arguments.target.is_some() => {
             return Err(Failure::usage(
-                "--target with a classifier",
-                Some("labels have no vocabulary; leave it out".to_owned()),
+                "--target with a task that has one vocabulary",
+                Some("only translators have a second one; leave it out".to_owned()),
             ));
         }
+        AnyConfig::Translate(config) => {
+            let data = &config.data;
+            let paths = [&data.train, &data.valid].map(|files| files.one_path().unwrap_or(Path::new("")));
+            of_lines(paths, &data.source, data.train.bad_lines())?
+        }
         AnyConfig::Classify(config) => of_texts(config)?,
+        AnyConfig::LanguageModel(config) => {
+            of_lines([&config.data.train, &config.data.valid], &config.data.source, config.bad_lines())?
+        }
     };
     for ((path, option), side) in files.into_iter().zip(&sides) {
         if let Some(path) = path {
@@ -108,7 +119,7 @@ fn of_pairs(config: &Config) -> Result<Vec<Side>, Failure> {
     let (valid, more) = Pairs::all(&config.data.valid)?;
     skipped.join(more);
     warn_of_skipped(&skipped);
-    let [source, target] = tokenizers_of(&config.data, &train)?;
+    let [source, target] = tokenizers_of(&config.data, Inherited::default(), &train)?;
     let sources = [&train, &valid].map(|pairs| pairs.iter().map(|pair| pair.source.as_str()));
     let targets = [&train, &valid].map(|pairs| pairs.iter().map(|pair| pair.target.as_str()));
     Ok(vec![Side::new("source", source, sources), Side::new("target", target, targets)])
@@ -121,6 +132,21 @@ fn of_texts(config: &ClassifyConfig) -> Result<Vec<Side>, Failure> {
     warn_of_skipped(&skipped);
     let tokenizer = Tokenizer::train(&config.data.source, &train.texts)?;
     let texts = [&train, &valid].map(|texts| texts.texts.iter().map(String::as_str));
+    Ok(vec![Side::new("text", tokenizer, texts)])
+}
+
+/// Of files with a text on each line.
+fn of_lines(
+    [train, valid]: [&Path; 2],
+    source: &TokenizerConfig,
+    bad_lines: BadLines,
+) -> Result<Vec<Side>, Failure> {
+    let (train, mut skipped) = read_texts(train, bad_lines)?;
+    let (valid, more) = read_texts(valid, bad_lines)?;
+    skipped.join(more);
+    warn_of_skipped(&skipped);
+    let tokenizer = Tokenizer::train(source, &train)?;
+    let texts = [&train, &valid].map(|texts| texts.iter().map(String::as_str));
     Ok(vec![Side::new("text", tokenizer, texts)])
 }
 

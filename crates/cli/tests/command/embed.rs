@@ -37,8 +37,8 @@ fn train(folder: &Path, arguments: &[&str]) -> String {
 fn trained() -> &'static TempDir {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("corpus.txt"), corpus()).unwrap();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("corpus.txt"), corpus()).expect("a file in it");
         let said = train(folder.path(), &["--out", "vectors.txt"]);
         assert_eq!(said, "12 vectors of 8 numbers are in vectors.txt\n");
         folder

@@ -3,7 +3,7 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 18] = [
+const VERBS: [&str; 19] = [
     "demo",
     "new",
     "prepare",
@@ -11,6 +11,7 @@ const VERBS: [&str; 18] = [
     "predict",
     "translate",
     "classify",
+    "generate",
     "evaluate",
     "metrics",
     "attend",

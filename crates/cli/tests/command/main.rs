@@ -12,6 +12,7 @@ mod notes;
 mod path;
 mod pictures;
 mod prepare;
+mod pretraining;
 mod readme;
 mod resume;
 mod search;

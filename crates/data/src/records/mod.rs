@@ -48,7 +48,7 @@ impl Skipped {
     /// How many of them are described.
     const DESCRIBED: usize = 3;
 
-    fn add(&mut self, error: &DataError) {
+    pub(crate) fn add(&mut self, error: &DataError) {
         self.lines += 1;
         if self.first.len() < Skipped::DESCRIBED {
             self.first.push(error.to_string());
@@ -203,7 +203,7 @@ impl Records {
                     return Err(DataError::Empty { path });
                 }
                 None => self.open_next()?,
-                Some(Err(error)) if self.skips(&error) => {
+                Some(Err(error)) if self.bad_lines.skips(&error) => {
                     self.skipped.add(&error);
                     if !error.is_of_one_line() {
                         self.open_next()?;
@@ -218,10 +218,6 @@ impl Records {
             }
         }
         Ok(None)
-    }
-
-    fn skips(&self, error: &DataError) -> bool {
-        self.bad_lines == BadLines::Skip && (error.is_of_one_line() || error.is_of_the_packing())
     }
 
     fn end(&mut self) {

@@ -18,11 +18,11 @@ const MODELS: [&str; 5] = [
 
 /// The gradients of all parameters by their names, with one of them frozen or none.
 fn gradients(config: &str, frozen: Option<&str>) -> Vec<(String, Vec<f32>)> {
-    let config: ModelConfig = toml::from_str(config).unwrap();
+    let config: ModelConfig = toml::from_str(config).expect("a config");
     let mut params = Params::new(&Device::cpu(), 1);
-    let model = Seq2Seq::new(&mut params, &config, 11, 11).unwrap();
+    let model = Seq2Seq::new(&mut params, &config, 11, 11).expect("a sound model");
     if let Some(name) = frozen {
-        params.freeze(params.find(name).unwrap(), None);
+        params.freeze(params.find(name).expect("a parameter"), None);
     }
     let batch = Batch::new(&[(&[5, 6, 7], &[8, 9]), (&[4, 10], &[7, 5, 6])], &[0, 1], 2, 3);
     let tape = Tape::new();

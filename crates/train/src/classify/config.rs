@@ -4,7 +4,7 @@ use crate::config::{ConfigFileError, check_tokenizer, expect_task, parse, to_tom
 use crate::lessons::RunConfig;
 use crate::train_config::TrainConfig;
 use couplet_data::{BadLines, Cut, Files, Keep, Pad, TokenizerConfig};
-use couplet_nn::{ClassifierConfig, OutputKind};
+use couplet_nn::{ClassifierConfig, EmbeddingConfig, OutputKind};
 use couplet_search::{Task, read_padding, text_cut};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -67,6 +67,14 @@ impl RunConfig for ClassifyConfig {
         &self.train
     }
 
+    fn tokenizers(&mut self) -> [Option<&mut TokenizerConfig>; 2] {
+        [Some(&mut self.data.source), None]
+    }
+
+    fn embeddings(&self) -> Vec<(&'static str, &EmbeddingConfig)> {
+        vec![("encoder", &self.model.encoder.embedding)]
+    }
+
     fn to_toml(&self) -> String {
         to_toml(self)
     }
@@ -76,7 +84,7 @@ impl ClassifyConfig {
     /// Reads a config from a text; `name` is what errors call it.
     pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<ClassifyConfig, ConfigFileError> {
         let mut config: ClassifyConfig = parse(text, name, overrides)?;
-        expect_task(config.task, Task::Classify, name)?;
+        expect_task(config.task, &[Task::Classify], name)?;
         config.model.check().map_err(|source| ConfigFileError::Model { place: name.to_owned(), source })?;
         config.train.check(name)?;
         config.check(name)?;
@@ -86,12 +94,14 @@ impl ClassifyConfig {
         Ok(config)
     }
 
-    /// With the files of the data as they are seen from a folder.
+    /// With the files that it names as they are seen from a folder.
     pub(crate) fn relative_to(mut self, folder: &Path) -> ClassifyConfig {
         let data = &mut self.data;
         data.train = data.train.relative_to(folder);
         data.valid = data.valid.relative_to(folder);
         data.source = data.source.relative_to(folder);
+        self.model.encoder.embedding.relative_to(folder);
+        self.train.relative_to(folder);
         self
     }
 

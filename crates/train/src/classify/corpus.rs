@@ -4,6 +4,7 @@ use super::config::ClassifyConfig;
 use crate::corpus::weights_of;
 use crate::error::TrainError;
 use crate::event::{About, Figure};
+use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
 use couplet_data::{
@@ -129,24 +130,27 @@ pub fn assess(
 }
 
 impl LabelledCorpus {
-    /// Trains a tokenizer on the training texts, collects their labels, and turns all texts into ids.
+    /// Trains a tokenizer on the training texts, unless one is inherited, collects their labels, and turns all texts into ids.
     pub fn new(
         config: &ClassifyConfig,
+        inherited: Inherited,
         train: &LabelledTexts,
         valid: &LabelledTexts,
     ) -> Result<LabelledCorpus, DataError> {
-        LabelledCorpus::of_several(config, train, Vec::new(), valid)
+        LabelledCorpus::of_several(config, inherited, train, Vec::new(), valid)
     }
 
     /// As [`LabelledCorpus::new`], of texts from several corpora that stand one after the other.
     fn of_several(
         config: &ClassifyConfig,
+        inherited: Inherited,
         train: &LabelledTexts,
         corpora: Vec<Weight>,
         valid: &LabelledTexts,
     ) -> Result<LabelledCorpus, DataError> {
         let labels = Labels::of(train)?;
-        let tokenizer = Tokenizer::train(&config.data.source, &train.texts)?;
+        let tokenizer =
+            inherited.source.map_or_else(|| Tokenizer::train(&config.data.source, &train.texts), Ok)?;
         let examples = |texts| LabelledExamples::new(texts, &tokenizer, &labels, config.cut());
         let (train, valid) = (examples(train)?, examples(valid)?);
         let (cut, checksum) = (train.cut, train.checksum());
@@ -159,7 +163,7 @@ impl Lessons for LabelledCorpus {
     type Config = ClassifyConfig;
     type Model = Classifier;
 
-    fn read(config: &ClassifyConfig) -> Result<LabelledCorpus, DataError> {
+    fn read(config: &ClassifyConfig, inherited: Inherited) -> Result<LabelledCorpus, DataError> {
         let files = &config.data.train;
         let mut corpora: Vec<Weight> =
             weights_of(files).map(|weight| Weight { examples: 0, weight }).collect();
@@ -172,7 +176,10 @@ impl Lessons for LabelledCorpus {
         let train = train.into_iter().collect();
         let (valid, mut skipped) = Labelled::all(&config.data.valid)?;
         skipped.join(texts.skipped().clone());
-        Ok(LabelledCorpus { skipped, ..LabelledCorpus::of_several(config, &train, corpora, &valid)? })
+        Ok(LabelledCorpus {
+            skipped,
+            ..LabelledCorpus::of_several(config, inherited, &train, corpora, &valid)?
+        })
     }
 
     fn skipped(&self) -> &Skipped {
@@ -182,6 +189,10 @@ impl Lessons for LabelledCorpus {
     fn model(&self, params: &mut Params, config: &ClassifyConfig) -> Result<Classifier, TrainError> {
         let (vocabulary, labels) = (self.tokenizer.vocabulary_size(), self.labels.names().len());
         Ok(Classifier::new(params, &config.model, vocabulary, labels)?)
+    }
+
+    fn tokenizer(&self, _part: &str) -> &Tokenizer {
+        &self.tokenizer
     }
 
     fn about(&self) -> About {

@@ -5,12 +5,14 @@ use couplet_data::{LabelledText, LabelledTexts, Place};
 use couplet_search::{Folder, LoadedClassifier};
 use couplet_tensor::{Device, Isa};
 use couplet_train::{
-    ClassifyConfig, Event, Figure, LabelledCorpus, LabelledExamples, TrainError, Trained, Trainer, assess,
+    ClassifyConfig, Event, Figure, Inherited, LabelledCorpus, LabelledExamples, TrainError, Trained, Trainer,
+    assess,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-fn texts(seed: u64, count: usize) -> LabelledTexts {
+/// Opinions with their labels.
+pub(crate) fn texts(seed: u64, count: usize) -> LabelledTexts {
     let texts = (1..).zip(opinions(seed, count)).map(|(line, one)| LabelledText {
         label: one.label.to_owned(),
         text: one.text,
@@ -43,7 +45,7 @@ fn run(
     folder: Option<Folder>,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<Trained<LabelledCorpus>, TrainError> {
-    let corpus = LabelledCorpus::new(&config, &texts(1, 400), &texts(2, 50))?;
+    let corpus = LabelledCorpus::new(&config, Inherited::default(), &texts(1, 400), &texts(2, 50))?;
     let device = Device::cpu_with(1, Isa::detect());
     Trainer::new(config, corpus, &device, folder)?.run(observer, &AtomicBool::new(false))
 }

@@ -6,7 +6,7 @@ use couplet_search::{Folder, Loaded, Translator};
 use couplet_tensor::profile::Way;
 use couplet_tensor::{Device, Isa};
 use couplet_train::{
-    Config, Corpus, Event, Reason, RunConfig, TrainError, Trained, Trainer, TrainingSet, measure,
+    Config, Corpus, Event, Inherited, Reason, RunConfig, TrainError, Trained, Trainer, TrainingSet, measure,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,7 +51,7 @@ fn run(
     observer: &mut dyn FnMut(&Event),
     stop: &AtomicBool,
 ) -> Result<Trained<Corpus>, TrainError> {
-    let corpus = Corpus::new(&config.data, &pairs(1, 800), &pairs(2, 50))?;
+    let corpus = Corpus::new(&config, Inherited::default(), &pairs(1, 800), &pairs(2, 50))?;
     Trainer::new(config, corpus, &Device::cpu_with(1, Isa::detect()), folder)?.run(observer, stop)
 }
 
@@ -139,7 +139,7 @@ fn a_batch_that_has_no_room_is_split() {
 #[test]
 fn accumulated_gradients_are_those_of_all_batches() {
     let config = config(&["train.optimiser=sgd"]);
-    let corpus = || Corpus::new(&config.data, &pairs(1, 800), &pairs(2, 50)).unwrap();
+    let corpus = || Corpus::new(&config, Inherited::default(), &pairs(1, 800), &pairs(2, 50)).unwrap();
     let device = Device::cpu_with(1, Isa::detect());
     let mut one = Trainer::new(config.clone(), corpus(), &device, None).unwrap();
     let TrainingSet::Numbered { examples, .. } = corpus().train else { panic!("it was read into memory") };
@@ -264,7 +264,7 @@ fn nothing_short_enough_to_learn_from_is_an_error() {
 #[test]
 fn the_operations_of_an_update_are_counted() {
     let config = config(&[]);
-    let corpus = Corpus::new(&config.data, &pairs(1, 800), &pairs(2, 50)).unwrap();
+    let corpus = Corpus::new(&config, Inherited::default(), &pairs(1, 800), &pairs(2, 50)).unwrap();
     let mut trainer = Trainer::new(config, corpus, &Device::cpu_with(1, Isa::detect()), None).unwrap();
     let measured = measure(&mut trainer, 6).unwrap();
     assert_eq!((measured.speed.updates, measured.profiled.updates), (6, 2));

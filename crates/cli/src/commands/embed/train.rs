@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Some(ngrams) => ngrams.write(&beside)?,
         // Parts of words from an earlier training would not belong to these words.
         None if beside.exists() => {
-            std::fs::remove_file(&beside).map_err(|error| Failure::io(&beside, &error))?
+            std::fs::remove_file(&beside).map_err(|error| Failure::io(&beside, &error))?;
         }
         None => {}
     }
