@@ -221,6 +221,8 @@ impl Tokenizer {
         let first = ids.iter().find(|&&id| id as usize >= SPECIAL.len());
         let token = first.and_then(|&id| self.inner.id_to_token(id)).unwrap_or_default();
         match self.spacing {
+            // What decodes bytes writes the space itself.
+            Spacing::Marked('Ġ') => false,
             Spacing::Marked(mark) => token.starts_with(mark),
             Spacing::Continued => !token.starts_with(pieces::CONTINUES),
             Spacing::Everywhere => true,
