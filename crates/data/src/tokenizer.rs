@@ -221,13 +221,16 @@ impl Tokenizer {
         let first = ids.iter().find(|&&id| id as usize >= SPECIAL.len());
         let token = first.and_then(|&id| self.inner.id_to_token(id)).unwrap_or_default();
         match self.spacing {
-            // What decodes bytes writes the space itself.
-            Spacing::Marked('Ġ') => false,
-            Spacing::Marked(mark) => token.starts_with(mark),
+            Spacing::Marked(mark) => token.starts_with(mark) && !self.writes_spaces(),
             Spacing::Continued => !token.starts_with(pieces::CONTINUES),
             Spacing::Everywhere => true,
             Spacing::Nowhere => false,
         }
+    }
+
+    /// Whether decoding keeps the space of the first token: what decodes bytes does.
+    fn writes_spaces(&self) -> bool {
+        self.spacing == Spacing::Marked('Ġ')
     }
 
     /// The tokens of a text as they are shown to a reader, one for each id of [`encode`](Tokenizer::encode): without the
