@@ -12,6 +12,7 @@
 //! 4. [`measure()`] makes the same updates to find how fast they are, and which operations take the time.
 
 mod average;
+mod beginning;
 mod card;
 mod checkpoint;
 mod classify;

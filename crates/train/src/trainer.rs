@@ -1,25 +1,23 @@
 //! The training loop.
 
+mod gradients;
+
+use crate::beginning::{freeze, take_over};
 use crate::card::Card;
 use crate::checkpoint::{Best, State};
 use crate::error::TrainError;
 use crate::event::{Event, Reason};
-use crate::inherit;
-use crate::lessons::{BatchLoss, Lessons, RunConfig, Validated};
+use crate::lessons::{Lessons, RunConfig, Validated};
 use crate::log::Log;
-use crate::measure::available_memory;
 use crate::same_run::difference;
 use crate::store::{Found, Store};
 use crate::train_config::{BestBy, NotFinite, Schedule};
-use crate::vectors;
 use couplet_data::{Example, Feed};
-use couplet_nn::{Pass, Training, parts};
 use couplet_search::Folder;
-use couplet_tensor::ops::scale;
 use couplet_tensor::optimiser::{Average, Optimiser, gradient_norm};
-use couplet_tensor::{Device, OutOfMemory, Param, Params, Tape, Tensor};
-use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use couplet_tensor::{Device, Params, Tensor};
+use gradients::{Summed, memory_limit};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -30,9 +28,6 @@ const REPORT_EVERY: u64 = 10;
 const MOST_SKIPPED: u64 = 50;
 /// Examples of a batch that a message names.
 const NAMED_EXAMPLES: usize = 8;
-/// Of the memory that is free, so much is used: the rest of the system needs some, too.
-const SHARE_OF_MEMORY: f64 = 0.9;
-
 /// A run: its settings, its data, its model, and where the model goes.
 #[derive(Debug)]
 pub struct Trainer<L: Lessons> {
@@ -108,20 +103,6 @@ impl Recent {
         self.tokens += updated.tokens;
         self.seconds += seconds;
     }
-}
-
-/// Gradients of several parts were added up.
-struct Summed {
-    /// The mean loss of a target.
-    loss: f32,
-    targets: usize,
-    tokens: usize,
-}
-
-/// There was no room for a part of a batch.
-struct TooLarge {
-    part: usize,
-    out: OutOfMemory,
 }
 
 impl<L: Lessons> Trainer<L> {
@@ -383,72 +364,6 @@ impl<L: Lessons> Trainer<L> {
         Err(TrainError::NotFinite { update: self.state.update, loss, norm, examples })
     }
 
-    /// The gradients of the mean loss over all targets of some batches. What has no room in memory is computed in parts.
-    fn gradients(&mut self, batches: &[Vec<Example>]) -> Result<Summed, TrainError> {
-        loop {
-            let parts: Vec<&[Example]> = batches.iter().flat_map(|batch| self.parts(batch)).collect();
-            let TooLarge { part, out } = match self.try_gradients(&parts) {
-                Ok(summed) => return Ok(summed),
-                Err(too_large) => too_large,
-            };
-            self.params.zero_gradients();
-            let tokens = tokens::<L>(parts[part]);
-            if let [example] = parts[part] {
-                return Err(TrainError::NoRoom { example: example.number, tokens, source: out });
-            }
-            self.state.most_tokens = Some(tokens.div_ceil(2));
-        }
-    }
-
-    /// A batch in parts that have room.
-    fn parts<'a>(&self, batch: &'a [Example]) -> Vec<&'a [Example]> {
-        let Some(most) = self.state.most_tokens else { return vec![batch] };
-        let (mut parts, mut start) = (Vec::new(), 0);
-        while start < batch.len() {
-            let mut end = start + 1;
-            while end < batch.len() && tokens::<L>(&batch[start..=end]) <= most {
-                end += 1;
-            }
-            parts.push(&batch[start..end]);
-            start = end;
-        }
-        parts
-    }
-
-    fn try_gradients(&mut self, parts: &[&[Example]]) -> Result<Summed, TooLarge> {
-        let all: usize = parts.iter().map(|part| self.lessons.targets(part)).sum();
-        let mut summed = Summed { loss: 0.0, targets: 0, tokens: 0 };
-        for (part, examples) in parts.iter().enumerate() {
-            let memory = |bytes| self.params.device().memory().set_limit(bytes);
-            memory(self.memory);
-            let computed = catch_unwind(AssertUnwindSafe(|| self.gradients_of(examples, all)));
-            self.params.device().memory().set_limit(0);
-            let (loss, targets, tokens) =
-                computed.map_err(|payload| match payload.downcast::<OutOfMemory>() {
-                    Ok(out) => TooLarge { part, out: *out },
-                    Err(other) => resume_unwind(other),
-                })?;
-            summed.loss += loss;
-            summed.targets += targets;
-            summed.tokens += tokens;
-        }
-        Ok(summed)
-    }
-
-    /// Adds the gradients of some examples, as a part of so many targets. Returns their share of the loss, targets and tokens.
-    fn gradients_of(&mut self, examples: &[Example], all: usize) -> (f32, usize, usize) {
-        let tape = Tape::new();
-        let seed = self.config.train().seed;
-        let training = Training { tape: &tape, seed, update: self.state.update as u32 };
-        let pass = Pass::training(&self.params, training);
-        let BatchLoss { mean, targets, tokens } =
-            self.lessons.loss(&self.model, &pass, examples, &self.config);
-        let loss = if targets == all { mean } else { scale(&mean, targets as f32 / all as f32) };
-        tape.backward(&loss, &mut self.params);
-        // Read last: on a GPU it waits for all that has been asked for.
-        (loss.value().item(), targets, tokens)
-    }
-
     fn say_start(&self, log: &mut Log<'_>) {
         log.say(&Event::Start {
             about: self.lessons.about(),
@@ -593,71 +508,10 @@ impl<L: Lessons> Trainer<L> {
     }
 }
 
-/// Gives a model what its config takes from elsewhere, and says so.
-fn take_over<L: Lessons>(
-    params: &mut Params,
-    config: &L::Config,
-    lessons: &L,
-) -> Result<Vec<Event>, TrainError> {
-    let mut events: Vec<Event> = inherit::take_over(params, config.train())?.into_iter().collect();
-    for (part, embedding) in config.embeddings() {
-        events.extend(vectors::fill(params, part, embedding, lessons.tokenizer(part))?);
-    }
-    Ok(events)
-}
-
-/// Freezes what a config says, and says so.
-fn freeze(params: &mut Params, config: &impl RunConfig) -> Result<Vec<Event>, TrainError> {
-    let (train, embeddings) = (config.train(), config.embeddings());
-    let of_vectors =
-        embeddings.into_iter().filter_map(|(part, config)| vectors::frozen(params, part, config));
-    let of_parts = inherit::frozen(params, train)?.into_iter().map(|param| (param, train.frozen_for()));
-    // What is said of a part counts more than what is said of its vectors.
-    let frozen: BTreeMap<Param, Option<u64>> = of_vectors.chain(of_parts).collect();
-    frozen.iter().for_each(|(&param, &updates)| params.freeze(param, updates));
-    let trained: usize = params
-        .iter()
-        .filter(|param| !frozen.contains_key(param))
-        .map(|param| inherit::size(params, param))
-        .sum();
-    if trained == 0 {
-        let hint = "leave a part of the model out of train.freeze".to_owned();
-        return Err(TrainError::Start {
-            message: "nothing is left to train: all is frozen".to_owned(),
-            hint,
-        });
-    }
-    let lengths: BTreeSet<Option<u64>> = frozen.values().copied().collect();
-    let event = |updates: Option<u64>| {
-        let so_long = frozen.iter().filter(|(_, of)| **of == updates);
-        let parts = parts::innermost(so_long.map(|(&param, _)| params.name(param)));
-        Event::Frozen { parts, updates, trained }
-    };
-    Ok(lengths.into_iter().map(event).collect())
-}
-
 /// The names of a checkpoint's tensors.
 pub(crate) const WEIGHTS: &str = "weights";
 const MOMENT: &str = "moment";
 const AVERAGE: &str = "average";
-
-/// The most bytes that a device may use at once: what the config says, or on the processor most of what is free.
-fn memory_limit(device: &Device, gibibytes: Option<f64>) -> usize {
-    match (gibibytes, device) {
-        (Some(gibibytes), _) => (gibibytes * f64::from(1 << 30)) as usize,
-        (None, Device::Cpu(_)) => available_memory()
-            .map_or(0, |free| device.memory().bytes_held() + (free as f64 * SHARE_OF_MEMORY) as usize),
-        // A GPU says itself when there is no room.
-        #[allow(unreachable_patterns, reason = "without the feature cuda there is no other device")]
-        _ => 0,
-    }
-}
-
-/// What examples cost a batch: the tokens of both sides.
-fn tokens<L: Lessons>(examples: &[Example]) -> usize {
-    let of = |(source, target)| source as usize + target as usize;
-    examples.iter().map(|example| of(L::cost(example.lengths()))).sum()
-}
 
 fn first_examples(batches: &[Vec<Example>]) -> Vec<u32> {
     batches.iter().flatten().map(|example| example.number).take(NAMED_EXAMPLES).collect()
