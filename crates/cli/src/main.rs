@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
 mod attention_file;
+mod bar;
 mod commands;
 mod device;
 mod failure;

@@ -1,7 +1,7 @@
 //! What all verbs that draw share: how a picture looks and which file it goes to.
 
+use crate::bar::wants_colour;
 use crate::failure::{Failure, Outcome};
-use crate::progress::wants_colour;
 use couplet_data::write_whole;
 use couplet_plot::{Attention, Background, Colour, Fonts, View, to_png};
 use std::io::IsTerminal;

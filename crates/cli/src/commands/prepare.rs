@@ -1,15 +1,10 @@
 use super::train::{stop_on_interrupt, warn_of_skipped};
+use crate::bar::Bar;
 use crate::failure::{Failure, Outcome};
-use crate::progress::wants_colour;
 use couplet_train::{AnyConfig, Preparing, Report, Watch, prepare, report};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
-/// Between two plain lines of progress.
-const PLAIN_LINE_EVERY: Duration = Duration::from_secs(10);
+use std::time::Instant;
 
 /// Turn the text of a config into a binary corpus, from which runs start at once.
 ///
@@ -50,10 +45,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         config.skip_bad_lines();
     }
     let began = Instant::now();
-    let (stop, progress) = (stop_on_interrupt()?, Progress::new());
-    let observer = |stage| progress.show(stage);
+    let (stop, bar) = (stop_on_interrupt()?, Mutex::new(Bar::patient("{msg}")));
+    let observer = |stage| show(&bar, stage);
     let skipped = prepare(&config, &arguments.out, Watch { observer: &observer, stop: &stop })?;
-    progress.end();
+    bar.lock().iter().for_each(|bar| bar.finish());
     warn_of_skipped(&skipped);
     eprintln!("the corpus is in {}, after {:.1} s", arguments.out.display(), began.elapsed().as_secs_f64());
     if arguments.report {
@@ -82,46 +77,14 @@ fn print_report(report: &Report) {
     );
 }
 
-/// How far it is, on stderr: a bar on a terminal, plain lines in a log.
-struct Progress {
-    bar: Option<ProgressBar>,
-    last_line: Mutex<Instant>,
-}
-
-impl Progress {
-    fn new() -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let colour = if wants_colour() { ".cyan" } else { "" };
-            let template = format!("{{bar:30{colour}}} {{msg}}");
-            let style = ProgressStyle::with_template(&template).expect("a template of known words");
-            ProgressBar::new(0).with_style(style)
-        });
-        Progress { bar, last_line: Mutex::new(Instant::now()) }
-    }
-
-    fn show(&self, stage: Preparing) {
-        let (text, done, all) = match stage {
-            Preparing::Counting(pairs) => (format!("{pairs} pairs counted"), 0, 0),
-            Preparing::Learning(pairs) => (format!("vocabularies: {pairs} pairs read"), 0, 0),
-            Preparing::Writing(pairs, all) => (format!("{pairs} of {all} pairs written"), pairs, all),
-        };
-        match &self.bar {
-            Some(bar) => {
-                bar.set_length(all as u64);
-                bar.set_position(done as u64);
-                bar.set_message(text);
-            }
-            None => {
-                let Ok(mut last) = self.last_line.lock() else { return };
-                if last.elapsed() >= PLAIN_LINE_EVERY {
-                    *last = Instant::now();
-                    eprintln!("{text}");
-                }
-            }
-        }
-    }
-
-    fn end(&self) {
-        self.bar.iter().for_each(ProgressBar::finish_and_clear);
-    }
+/// Shows how far it is. Both vocabularies are learnt at once, so that two threads may say so.
+fn show(bar: &Mutex<Bar>, stage: Preparing) {
+    let (text, done, all) = match stage {
+        Preparing::Counting(pairs) => (format!("{pairs} pairs counted"), 0, 0),
+        Preparing::Learning(pairs) => (format!("vocabularies: {pairs} pairs read"), 0, 0),
+        Preparing::Writing(pairs, all) => (format!("{pairs} of {all} pairs written"), pairs, all),
+    };
+    let Ok(mut bar) = bar.lock() else { return };
+    bar.plan(all as u64);
+    bar.show(done as u64, |_| text);
 }

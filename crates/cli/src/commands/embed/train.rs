@@ -1,14 +1,11 @@
 use super::{FormatChoice, format_of};
+use crate::bar::{Bar, say};
 use crate::commands::train::stop_on_interrupt;
 use crate::failure::{Failure, Outcome};
-use crate::progress::wants_colour;
 use couplet_data::Lines;
 use couplet_embed::{Corpus, Loss, Model, Ngrams, Progress, Settings, Subwords, Trained, train};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// Learn a vector for each word of a text.
 ///
@@ -121,11 +118,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     check_folder(&arguments.out)?;
     let stop = stop_on_interrupt()?;
     let files = arguments.corpus.iter().map(Lines::open);
-    let mut shown = Shown::new();
-    let corpus = Corpus::read(files.collect::<Result<Vec<_>, _>>()?, &mut |words| shown.counting(words))?;
-    shown.line(&format!("{} words in {} lines", corpus.tokens(), corpus.sentences()));
-    let trained = train(&corpus, &settings, &mut |progress| shown.training(progress), &stop)?;
-    shown.finish(&trained);
+    let mut bar = Bar::patient("{percent} %  {msg}");
+    let counting = &mut |words| bar.show(0, |_| format!("counting words: {words}"));
+    let corpus = Corpus::read(files.collect::<Result<Vec<_>, _>>()?, counting)?;
+    bar.line(&format!("{} words in {} lines", corpus.tokens(), corpus.sentences()));
+    let trained = train(&corpus, &settings, &mut |progress| show_training(&mut bar, progress), &stop)?;
+    bar.finish();
+    say_end(&trained);
     trained.vectors.write(&arguments.out, format_of(&arguments.out, arguments.format))?;
     let beside = Ngrams::beside(&arguments.out);
     match &trained.ngrams {
@@ -157,84 +156,19 @@ fn check_folder(out: &Path) -> Outcome {
     ))
 }
 
-/// Between two changes of what is shown.
-const BAR_EVERY: Duration = Duration::from_millis(100);
-const LINE_EVERY: Duration = Duration::from_secs(10);
-
-/// A bar on a terminal, plain lines in a log.
-struct Shown {
-    bar: Option<ProgressBar>,
-    last: Instant,
-}
-
-impl Shown {
-    fn new() -> Shown {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let colour = if wants_colour() { ".cyan" } else { "" };
-            let style = ProgressStyle::with_template(&format!("{{bar:30{colour}}} {{percent}} %  {{msg}}"));
-            ProgressBar::new(0).with_style(style.expect("a template of known words"))
-        });
-        Shown { bar, last: Instant::now() }
-    }
-
-    /// Whether it is time to show something again.
-    fn is_due(&mut self) -> bool {
-        let every = if self.bar.is_some() { BAR_EVERY } else { LINE_EVERY };
-        let due = self.last.elapsed() >= every;
-        if due {
-            self.last = Instant::now();
-        }
-        due
-    }
-
-    fn counting(&mut self, words: u64) {
-        if self.is_due() {
-            self.say(&format!("counting words: {words}"));
-        }
-    }
-
-    fn training(&mut self, progress: &Progress) {
-        if !self.is_due() {
-            return;
-        }
-        let &Progress { words, all_words, loss, words_per_second } = progress;
-        if let Some(bar) = &self.bar {
-            bar.set_length(all_words);
-            bar.set_position(words);
-        }
+fn show_training(bar: &mut Bar, progress: &Progress) {
+    let &Progress { words, all_words, loss, words_per_second } = progress;
+    bar.plan(all_words);
+    bar.show(words, |alone| {
         let left = (all_words - words) as f64 / words_per_second.max(1.0);
-        let share = if self.bar.is_some() {
-            String::new()
-        } else {
-            format!("{:.0} %  ", 100.0 * words as f64 / all_words as f64)
-        };
-        self.say(&format!("{share}loss {loss:.3}  {words_per_second:.0} words/s  {left:.0} s left"));
-    }
-
-    /// Beside the bar, or as a line.
-    fn say(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.set_message(text.to_owned()),
-            None => say(text),
-        }
-    }
-
-    fn line(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(text),
-            None => say(text),
-        }
-    }
-
-    fn finish(&self, trained: &Trained) {
-        self.bar.iter().for_each(ProgressBar::finish_and_clear);
-        let &Trained { complete, words, seconds, .. } = trained;
-        let why = if complete { "done" } else { "stopped, what there is is written" };
-        say(&format!("{why}: {words} words in {seconds:.1} s, {:.0} words/s", words as f64 / seconds));
-    }
+        let share = || format!("{:.0} %  ", 100.0 * words as f64 / all_words as f64);
+        let share = if alone { share() } else { String::new() };
+        format!("{share}loss {loss:.3}  {words_per_second:.0} words/s  {left:.0} s left")
+    });
 }
 
-/// Nobody may be there to read it any more: that is no reason to stop.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+fn say_end(trained: &Trained) {
+    let &Trained { complete, words, seconds, .. } = trained;
+    let why = if complete { "done" } else { "stopped, what there is is written" };
+    say(&format!("{why}: {words} words in {seconds:.1} s, {:.0} words/s", words as f64 / seconds));
 }
