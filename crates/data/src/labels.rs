@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::corpora::Files;
 use crate::records::{Place, Reading, Records, Roles, Skipped};
-use crate::{DataError, Lines};
+use crate::{DataError, Lines, Weight};
 
 /// The most labels that a hint lists.
 const LISTED: usize = 10;
@@ -39,9 +39,9 @@ impl Labelled {
         Ok((all, texts.skipped().clone()))
     }
 
-    /// Which of [`Files::corpora`] the last text came from.
-    pub fn corpus(&self) -> usize {
-        self.records.corpus()
+    /// How many texts of each corpus have been read so far, and how often they come up in an epoch.
+    pub fn weights(&self) -> &[Weight] {
+        self.records.weights()
     }
 
     /// What has been left out so far.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::corpora::{BadLines, Files};
 use crate::records::{Empty, Reading, Records, Roles, Skipped};
-use crate::{DataError, Lines};
+use crate::{DataError, Lines, Weight};
 
 /// An input and the output that answers it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,11 @@ impl Pairs {
     /// Which of [`Files::corpora`] the last pair came from.
     pub fn corpus(&self) -> usize {
         self.records.corpus()
+    }
+
+    /// How many pairs of each corpus have been read so far, and how often they come up in an epoch.
+    pub fn weights(&self) -> &[Weight] {
+        self.records.weights()
     }
 
     /// What has been left out so far.

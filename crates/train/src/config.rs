@@ -372,6 +372,16 @@ impl Config {
         Ok(())
     }
 
+    /// The files of an auto-encoder, which learns from one and is checked with the other.
+    ///
+    /// # Panics
+    ///
+    /// If it is the config of a translator.
+    pub fn texts(&self) -> [&Path; 2] {
+        [&self.data.train, &self.data.valid]
+            .map(|files| files.one_path().expect("an auto-encoder with other files is refused"))
+    }
+
     /// The share of a token that is spread over all tokens.
     pub fn label_smoothing(&self) -> f32 {
         self.train.label_smoothing.unwrap_or(0.1)

@@ -100,12 +100,9 @@ impl Corpus {
 
     /// Texts that are to come out as they went in, the long ones in pieces.
     fn of_texts(config: &Config, inherited: Inherited) -> Result<Corpus, DataError> {
-        let DataConfig { train, valid, source, max_tokens, .. } = &config.data;
-        let texts = |files: &Files| match files.one_path() {
-            Some(path) => read_same(path, files.bad_lines()),
-            None => Pairs::all(files),
-        };
-        let ((train, mut skipped), (valid_pairs, more)) = (texts(train)?, texts(valid)?);
+        let DataConfig { source, max_tokens, .. } = &config.data;
+        let [train, valid] = config.texts().map(|path| read_same(path, config.data.train.bad_lines()));
+        let ((train, mut skipped), (valid_pairs, more)) = (train?, valid?);
         skipped.join(more);
         let tokenizer = match inherited.source {
             Some(tokenizer) => tokenizer,
@@ -178,18 +175,12 @@ impl Lessons for Corpus {
         if data.stream {
             return Corpus::streamed(config, inherited);
         }
-        let mut corpora: Vec<Weight> =
-            weights_of(&data.train).map(|weight| Weight { examples: 0, weight }).collect();
         let mut pairs = pairs_of(&data.train)?;
-        let mut train = Vec::new();
-        while let Some(pair) = pairs.next().transpose()? {
-            train.push(pair);
-            corpora[pairs.corpus()].examples += 1;
-        }
+        let train: Vec<Pair> = pairs.by_ref().collect::<Result<_, _>>()?;
         let mut skipped = pairs.skipped().clone();
         let (valid, more) = Pairs::all(&data.valid)?;
         skipped.join(more);
-        Ok(Corpus { skipped, ..Corpus::of_several(config, inherited, &train, &corpora, &valid)? })
+        Ok(Corpus { skipped, ..Corpus::of_several(config, inherited, &train, pairs.weights(), &valid)? })
     }
 
     fn skipped(&self) -> &Skipped {
@@ -267,11 +258,6 @@ pub(crate) fn pairs_of(files: &Files) -> Result<Pairs, DataError> {
     Pairs::open(files, Reading::default())
 }
 
-/// How often the pairs of each corpus come up in an epoch.
-pub(crate) fn weights_of(files: &Files) -> impl Iterator<Item = f64> {
-    files.corpora().iter().map(|corpus| corpus.weight)
-}
-
 /// What is known of text after it has been read once.
 pub(crate) struct Survey {
     /// How many pairs each corpus has, and how often they come up.
@@ -290,22 +276,22 @@ impl Survey {
     ) -> Result<Survey, DataError> {
         let mut survey = Survey { weights: Vec::new(), checksum: 0, skipped: Skipped::default() };
         let mut number = 0;
-        for (files, weight) in files.apart().zip(weights_of(files)) {
-            let mut examples = 0;
+        for files in files.apart() {
             let mut pairs = pairs_of(&files)?;
             for pair in pairs.by_ref() {
                 watch(number)?;
                 number += 1;
                 let Pair { source, target } = pair?;
-                examples += 1;
                 for text in [source, target] {
                     survey.add(&(text.len() as u64).to_le_bytes());
                     survey.add(text.as_bytes());
                 }
             }
             survey.skipped.join(pairs.skipped().clone());
-            survey.weights.push(Weight { examples, weight });
-            survey.add(&weight.to_le_bytes());
+            for corpus in pairs.weights() {
+                survey.weights.push(*corpus);
+                survey.add(&corpus.weight.to_le_bytes());
+            }
         }
         Ok(survey)
     }

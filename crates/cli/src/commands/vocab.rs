@@ -86,9 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             ));
         }
         AnyConfig::Translate(config) => {
-            let data = &config.data;
-            let paths = [&data.train, &data.valid].map(|files| files.one_path().unwrap_or(Path::new("")));
-            of_lines(paths, &data.source, data.train.bad_lines())?
+            of_lines(config.texts(), &config.data.source, config.data.train.bad_lines())?
         }
         AnyConfig::Classify(config) => of_texts(config)?,
         AnyConfig::LanguageModel(config) => {

@@ -11,8 +11,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::DataError;
 use crate::corpora::{BadLines, Column, Columns, Corpus, Files, Format};
+use crate::{DataError, Weight};
 use csv::Csv;
 use jsonl::Objects;
 use parallel::Parallel;
@@ -144,6 +144,8 @@ pub(crate) struct Records {
     bad_lines: BadLines,
     skipped: Skipped,
     corpus: usize,
+    /// How many records of each corpus have been read, and how often they come up.
+    weights: Vec<Weight>,
 }
 
 struct Current {
@@ -162,7 +164,10 @@ impl Records {
             roles.columns(corpus)?;
         }
         let (bad_lines, skipped) = (files.bad_lines(), Skipped::default());
-        let mut records = Records { waiting, current: None, roles, reading, bad_lines, skipped, corpus: 0 };
+        let weights =
+            waiting.iter().map(|(_, corpus)| Weight { examples: 0, weight: corpus.weight }).collect();
+        let mut records =
+            Records { waiting, current: None, roles, reading, bad_lines, skipped, corpus: 0, weights };
         records.open_next()?;
         Ok(records)
     }
@@ -170,6 +175,10 @@ impl Records {
     /// The number of the corpus that the last record came from.
     pub(crate) fn corpus(&self) -> usize {
         self.corpus
+    }
+
+    pub(crate) fn weights(&self) -> &[Weight] {
+        &self.weights
     }
 
     pub(crate) fn skipped(&self) -> &Skipped {
@@ -195,6 +204,7 @@ impl Records {
                 Some(Ok(row)) => {
                     let place = Place { path: Arc::clone(path), line: row.line };
                     let texts = row.fields.try_into().expect("two columns were asked for");
+                    self.weights[self.corpus].examples += 1;
                     return Ok(Some(Record { texts, place }));
                 }
                 None if was_empty => {

@@ -1,7 +1,6 @@
 //! From labelled texts to ids.
 
 use super::config::ClassifyConfig;
-use crate::corpus::weights_of;
 use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::inherit::Inherited;
@@ -164,16 +163,9 @@ impl Lessons for LabelledCorpus {
     type Model = Classifier;
 
     fn read(config: &ClassifyConfig, inherited: Inherited) -> Result<LabelledCorpus, DataError> {
-        let files = &config.data.train;
-        let mut corpora: Vec<Weight> =
-            weights_of(files).map(|weight| Weight { examples: 0, weight }).collect();
-        let mut texts = Labelled::open(files, Reading::default())?;
-        let mut train = Vec::new();
-        while let Some(text) = texts.next().transpose()? {
-            train.push(text);
-            corpora[texts.corpus()].examples += 1;
-        }
-        let train = train.into_iter().collect();
+        let mut texts = Labelled::open(&config.data.train, Reading::default())?;
+        let train = texts.by_ref().collect::<Result<_, _>>()?;
+        let corpora = texts.weights().to_vec();
         let (valid, mut skipped) = Labelled::all(&config.data.valid)?;
         skipped.join(texts.skipped().clone());
         Ok(LabelledCorpus {
