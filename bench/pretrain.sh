@@ -71,13 +71,13 @@ train() {
   }
 }
 
-# Trains and evaluates one classifier: the name of its row, its seed, then keys of the config.
+# Trains and evaluates one classifier: the name of its row, its seed, its config, then keys of it.
 classifier() {
   local folder=$out/$1-$2 set=()
-  for key in "data.train=$out/data/labelled-$2.tsv" "data.valid=$data/valid.tsv.gz" "train.seed=$2" "${@:3}"; do
+  for key in "data.train=$out/data/labelled-$2.tsv" "data.valid=$data/valid.tsv.gz" "train.seed=$2" "${@:4}"; do
     set+=(--set "$key")
   done
-  train imdb-500.toml "$folder" "${set[@]}" "${classifier_set[@]}" || return
+  train "$3" "$folder" "${set[@]}" "${classifier_set[@]}" || return
   for part in "${parts[@]}"; do
     whole "$folder.$part.json" "$bin/couplet" evaluate --model "$folder" --data "$data/$part.tsv.gz" --json "${device[@]}" || return
   done
@@ -115,12 +115,12 @@ train imdb-language-model.toml "$out/language-model" \
 whole "$out/language-model.json" "$bin/couplet" evaluate --model "$out/language-model" --data "$out/data/valid.txt" --json "${device[@]}"
 sed -n 's/.*"perplexity":\([0-9.]*\).*/perplexity of the language model on the validation set: \1/p' "$out/language-model.json"
 
-from="train.init_from=$out/language-model"
+pretrained=(imdb-500-pretrained.toml "train.init_from=$out/language-model")
 for seed in "${seeds[@]}"; do
-  beside classifier scratch "$seed"
-  beside classifier vectors "$seed" "$from" 'train.take=["encoder.embedding"]'
-  beside classifier frozen "$seed" "$from" 'train.freeze=["encoder"]' train.rate=0.03 # one small layer learns
-  beside classifier pretrained "$seed" "$from"
+  beside classifier scratch "$seed" imdb-500.toml
+  beside classifier frozen "$seed" "${pretrained[@]}" train.freeze_steps=0
+  beside classifier at-once "$seed" "${pretrained[@]}" 'train.freeze=[]' train.freeze_steps=0 train.rate=0.001 train.schedule=constant train.epochs=20
+  beside classifier pretrained "$seed" "${pretrained[@]}"
 done
 while ((running > 0)); do
   wait -n
@@ -138,8 +138,8 @@ done
     echo
   done <<'ROWS'
 scratch:random numbers
-vectors:the word vectors of the language model
-frozen:its whole reader, which does not learn
-pretrained:its whole reader
+frozen:the language model's reader, which does not learn
+at-once:its reader, which learns from the first update
+pretrained:its reader, which learns in the last 100 updates of 600
 ROWS
 } | tee "$out/table.md"
