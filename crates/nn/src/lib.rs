@@ -55,10 +55,10 @@ pub use attention::{AttentionKind, ScoreKind};
 pub use cell::{Cell, CellKind, ReaderKind, WriterKind};
 pub use classifier::Classifier;
 pub use config::{
-    AttentionConfig, BridgeKind, ClassifierConfig, ConfigError, ContextConfig, ContextKind, DecoderConfig,
-    EmbeddingConfig, EncoderConfig, FeatureConfig, FeatureKind, FeedForwardKind, InputKind, LabellerConfig,
-    LanguageModelConfig, ModelConfig, NextTokenConfig, NormPlace, OutputKind, PositionKind, QueryKind, Reach,
-    ReadoutKind, Sizes, StateShape, Tied, VectorTraining,
+    AttentionConfig, Bidirectional, BridgeKind, ClassifierConfig, ConfigError, ContextConfig, ContextKind,
+    DecoderConfig, EmbeddingConfig, EncoderConfig, FeatureConfig, FeatureKind, FeedForwardKind, InputKind,
+    LabellerConfig, LanguageModelConfig, ModelConfig, NextTokenConfig, NormPlace, OnlyLayer, OutputKind,
+    PositionKind, QueryKind, QueryLayer, Reach, ReadoutKind, Sizes, StateShape, Tied, VectorTraining,
 };
 pub use decoder::{DecoderState, Sequence, Sights, Stepped};
 pub use encoder::{Encoded, Encoder};

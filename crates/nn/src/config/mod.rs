@@ -48,8 +48,8 @@ pub struct EncoderConfig {
     pub input: InputKind,
     /// The source tokens' vectors; those of a Transformer and of convolutions are as wide as the states.
     pub embedding: EmbeddingConfig,
-    /// Whether a second reader goes through the source from its end.
-    pub bidirectional: bool,
+    /// Which layers have a second reader, that goes through the source from its end.
+    pub bidirectional: Bidirectional,
     /// Whether the only reader goes through the source from its end.
     pub reverse: bool,
     /// Layers on top of each other: as many as there are sizes, or 2.
@@ -151,6 +151,40 @@ impl From<usize> for Sizes {
     }
 }
 
+/// Which layers of a recurrent reader have two directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "true, false or \"first\"")]
+pub enum Bidirectional {
+    /// All of them, or none.
+    All(bool),
+    /// Some of them.
+    Only(OnlyLayer),
+}
+
+/// The layer that differs from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnlyLayer {
+    /// The lowest.
+    First,
+}
+
+impl From<bool> for Bidirectional {
+    fn from(all: bool) -> Bidirectional {
+        Bidirectional::All(all)
+    }
+}
+
+impl Bidirectional {
+    /// Whether a layer has two directions, the lowest being 0.
+    pub fn at(self, layer: usize) -> bool {
+        match self {
+            Bidirectional::All(all) => all,
+            Bidirectional::Only(OnlyLayer::First) => layer == 0,
+        }
+    }
+}
+
 /// What the decoder is told of the source once for all steps: `c = q(h_1..h_m)`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -221,10 +255,23 @@ pub struct AttentionConfig {
     pub values: bool,
     /// Whether inner products are divided by the square root of their length.
     pub scaled: bool,
-    /// Which of the decoder's states asks.
+    /// Which of the decoder's layers asks.
+    pub layer: QueryLayer,
+    /// Which of its states asks.
     pub query: QueryKind,
     /// Whether the context enters the next step.
     pub feed: bool,
+}
+
+/// Which layer asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueryLayer {
+    /// The topmost.
+    #[default]
+    Top,
+    /// The lowest: what it sees enters all others.
+    First,
 }
 
 /// Which state asks.
@@ -255,12 +302,16 @@ pub struct DecoderConfig {
     /// The target tokens' vectors; in a Transformer they are as wide as all states, of convolutions as what they compare with the
     /// source.
     pub embedding: EmbeddingConfig,
+    /// From this layer on, the first being 1, what a layer reads of the one below is added to its output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residual_from: Option<usize>,
     /// What a token is predicted from: the state and the context where there is attention, else the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readout: Option<ReadoutKind>,
     /// Which weights are the same.
     pub tied: Tied,
-    /// The share of numbers that are dropped while training: of the embedding and of what a token is predicted from.
+    /// The share of numbers that are dropped while training: of the embedding and of what a token is predicted from; where the
+    /// first layer looks at the source, also of what each layer above it reads of the one below.
     pub dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
     pub variational: bool,
@@ -329,7 +380,7 @@ impl Default for EncoderConfig {
             activation: None,
             input: InputKind::default(),
             embedding: 256.into(),
-            bidirectional: true,
+            bidirectional: true.into(),
             reverse: false,
             layers: None,
             hidden: Sizes::Same(256),
@@ -356,6 +407,7 @@ impl Default for AttentionConfig {
             heads: 1,
             values: false,
             scaled: false,
+            layer: QueryLayer::default(),
             query: QueryKind::default(),
             feed: true,
         }
@@ -370,6 +422,7 @@ impl Default for DecoderConfig {
             layers: 2,
             hidden: 512,
             embedding: 256.into(),
+            residual_from: None,
             readout: None,
             tied: Tied::default(),
             dropout: 0.2,
@@ -427,13 +480,13 @@ impl EncoderConfig {
 
     /// The numbers in each layer's states, both directions of a recurrent one side by side.
     pub fn widths(&self) -> Vec<usize> {
-        let directions = if self.bidirectional { 2 } else { 1 };
-        let width = |units: usize| match self.kind {
+        let width = |(layer, units): (usize, usize)| match self.kind {
             ReaderKind::Transformer | ReaderKind::Conv => self.embedding.size,
             ReaderKind::SelfAttention => units,
-            _ => units * directions,
+            _ if self.bidirectional.at(layer) => 2 * units,
+            _ => units,
         };
-        self.units().into_iter().map(width).collect()
+        self.units().into_iter().enumerate().map(width).collect()
     }
 
     /// How many heads look.

@@ -2,17 +2,32 @@
 
 use crate::attention::Attention;
 use crate::config::{AttentionConfig, QueryKind};
-use crate::layer::RecurrentLayer;
+use crate::layer::{Dropout, RecurrentLayer};
 use crate::pass::Pass;
-use couplet_tensor::ops::{Memory, Scan, ScanState, gather_rows, steps_before};
+use couplet_tensor::ops::{Memory, Scan, ScanState, add, concat_columns, gather_rows, steps_before};
 use couplet_tensor::{Direction, Rows, Tensor, Var};
+use std::slice::SliceIndex;
 use std::sync::Arc;
 
+/// The numbers under which layers drop what they read, above that of the layer.
+const DROPOUT: u32 = 210;
+
 /// A stack of recurrent layers, and how it looks at the source.
+///
+/// 1. The layers up to the one that looks read what enters the step, and what was seen where it is fed back.
+/// 2. The layers above it, where there are any, read the one below and what was seen: `[s_below; c]`.
+///
+/// Only the first part can be inside the loop of the attention; the layers above it go over whole sequences.
 #[derive(Clone, Debug)]
 pub(crate) struct Layers {
     pub(crate) layers: Vec<RecurrentLayer>,
     pub(crate) sight: Sight,
+    /// How many layers there are up to the one that looks: all of them, or one.
+    pub(crate) below: usize,
+    /// The first layer to whose output what it reads of the layer below is added.
+    pub(crate) residual_from: Option<usize>,
+    /// Of what each layer above the one that looks reads of the layer below.
+    pub(crate) dropout: Dropout,
 }
 
 /// How a decoder looks at the source.
@@ -103,37 +118,40 @@ impl LayersState {
         parents.dedup();
         let place = |parent| parents.partition_point(|&other| other < parent) as u32;
         let of = |memory: &Memory| rows.iter().map(|&row| memory.of[row as usize]).collect();
-        let (layers, seen) = self.pick(&parents);
         LayersState {
-            layers,
-            seen,
+            layers: pick(&self.layers, &parents),
+            seen: self.seen.as_ref().map(|seen| seen.select(&parents)),
             from: from.into_iter().map(place).collect(),
             memory: self.memory.as_ref().map(|memory| Memory { of: of(memory), ..memory.clone() }),
         }
     }
 
-    /// Some rows of the states, and of what was seen.
-    fn pick(&self, rows: &[u32]) -> (Vec<Vec<Var>>, Option<Seen>) {
-        let pick = |part: &Var| gather_rows(part, rows);
-        let layers = self.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect();
-        (layers, self.seen.as_ref().map(|seen| seen.select(rows)))
+    /// The states of some layers, a row for each row of the next step.
+    fn pick(&self, layers: impl SliceIndex<[Vec<Var>], Output = [Vec<Var>]>) -> Vec<Vec<Var>> {
+        pick(&self.layers[layers], &self.from)
     }
+}
+
+/// Some rows of layers' states.
+fn pick(layers: &[Vec<Var>], rows: &[u32]) -> Vec<Vec<Var>> {
+    let of_layer = |layer: &Vec<Var>| layer.iter().map(|part| gather_rows(part, rows)).collect();
+    layers.iter().map(of_layer).collect()
 }
 
 impl Layers {
     /// Where they stand before the first step, from the first states of the layers: the context that enters the first step is
     /// zero, or what the first state sees where the previous state asks.
     pub(crate) fn start(&self, pass: &Pass, layers: Vec<Vec<Var>>, memory: Option<Memory>) -> LayersState {
-        let top = &layers[layers.len() - 1][0];
+        let asking = &layers[self.below - 1][0];
         let seen = memory.as_ref().and_then(|memory| match &self.sight {
             Sight::Blind | Sight::After(_) => None,
             Sight::Fed { query: QueryKind::New, .. } => {
-                let zeros = |columns| Var::constant(Tensor::zeros(top.device(), top.rows(), columns));
+                let zeros = |columns| Var::constant(Tensor::zeros(asking.device(), asking.rows(), columns));
                 let (context, weights) = (zeros(memory.values.columns()), zeros(memory.weight_columns()));
                 Some(Seen { context, weights })
             }
             Sight::Fed { attention, query: QueryKind::Previous } => {
-                let [context, weights] = attention.forward(pass, top, memory);
+                let [context, weights] = attention.forward(pass, asking, memory);
                 Some(Seen { context, weights })
             }
         });
@@ -142,43 +160,48 @@ impl Layers {
 
     /// One step: `x` holds a row for each row of the state.
     pub(crate) fn step(&self, pass: &Pass, x: &Var, state: &LayersState) -> (Written, LayersState) {
-        match (&self.sight, &state.memory, &state.seen) {
+        let rows = one_step(x.rows());
+        let (written, mut layers, fed) = match (&self.sight, &state.memory, &state.seen) {
             (Sight::Fed { attention, query }, Some(memory), Some(seen)) => {
-                let before = ScanState { layers: state.layers.clone(), context: seen.context.clone() };
+                let layers = state.layers[..self.below].to_vec();
+                let before = ScanState { layers, context: seen.context.clone() };
                 let (after, weights) = self.scan(pass, attention).advance(x, &before, &state.from, memory);
-                let states = after.layers[self.layers.len() - 1][0].clone();
+                let states = after.layers[self.below - 1][0].clone();
                 let now = Seen { context: after.context, weights };
                 let read = match query {
                     QueryKind::New => now.clone(),
                     QueryKind::Previous => seen.select(&state.from),
                 };
-                let state = LayersState::new(after.layers, Some(now), Some(memory.clone()));
-                (Written { states, seen: Some(read) }, state)
+                (Written { states, seen: Some(read) }, after.layers, Some(now))
             }
             _ => {
-                let (first, _) = state.pick(&state.from);
-                let (states, layers) = self.stack(pass, x, &one_step(x.rows()), &first);
+                let first = state.pick(..self.below);
+                let (states, layers) = self.stack(pass, x, &rows, &first);
                 let seen = self.look(pass, &states, state.memory.as_ref());
-                (Written { states, seen }, LayersState::new(layers, None, state.memory.clone()))
+                (Written { states, seen }, layers, None)
             }
-        }
+        };
+        let (written, above) = self.above(pass, written, &rows, &state.pick(self.below..));
+        layers.extend(above);
+        (written, LayersState::new(layers, fed, state.memory.clone()))
     }
 
     /// All steps of packed targets; row `i` of the state belongs to place `i`.
     pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, state: &LayersState) -> Written {
-        match (&self.sight, &state.memory, &state.seen) {
-            (Sight::Fed { attention, query }, Some(memory), Some(first)) => {
-                let start = ScanState { layers: state.layers.clone(), context: first.context.clone() };
+        let (first, above) = state.layers.split_at(self.below);
+        let written = match (&self.sight, &state.memory, &state.seen) {
+            (Sight::Fed { attention, query }, Some(memory), Some(seen)) => {
+                let start = ScanState { layers: first.to_vec(), context: seen.context.clone() };
                 let scanned = self.scan(pass, attention).sequence(x, rows, &start, memory);
-                let seen = Seen { context: scanned.contexts, weights: scanned.weights };
-                let seen = match query {
-                    QueryKind::New => seen,
-                    QueryKind::Previous => seen.one_step_later(first, rows),
+                let now = Seen { context: scanned.contexts, weights: scanned.weights };
+                let read = match query {
+                    QueryKind::New => now,
+                    QueryKind::Previous => now.one_step_later(seen, rows),
                 };
-                Written { states: scanned.states, seen: Some(seen) }
+                Written { states: scanned.states, seen: Some(read) }
             }
             _ => {
-                let (states, _) = self.stack(pass, x, rows, &state.layers);
+                let (states, _) = self.stack(pass, x, rows, first);
                 let of_row = |(place, _): (usize, usize), memory: &Memory| memory.of[place];
                 let memory = state.memory.as_ref().map(|memory| Memory {
                     of: rows.places().map(|at| of_row(at, memory)).collect(),
@@ -187,18 +210,46 @@ impl Layers {
                 let seen = self.look(pass, &states, memory.as_ref());
                 Written { states, seen }
             }
-        }
+        };
+        self.above(pass, written, rows, above).0
     }
 
-    /// Layer upon layer over packed sequences: the states of the topmost one, and how each ended, part by part.
+    /// The layers up to the one that looks, over packed sequences: the states of the last of them, and how each ended, part by
+    /// part.
     fn stack(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, first: &[Vec<Var>]) -> (Var, Vec<Vec<Var>>) {
         let (mut states, mut last) = (x.clone(), Vec::new());
-        for (layer, first) in self.layers.iter().zip(first) {
-            let read = layer.forward(pass, &states, rows, Direction::Forward, Some(first));
-            states = read.states; // [rows, hidden]
+        for (number, first) in first.iter().enumerate() {
+            let read = self.layers[number].forward(pass, &states, rows, Direction::Forward, Some(first));
+            states = self.with_residual(number, read.states, &states); // [rows, hidden]
             last.push(read.last);
         }
         (states, last)
+    }
+
+    /// The layers above the one that looks, over packed sequences: `s = layer([s_below; c])`, and how each ended.
+    fn above(
+        &self,
+        pass: &Pass,
+        written: Written,
+        rows: &Arc<Rows>,
+        first: &[Vec<Var>],
+    ) -> (Written, Vec<Vec<Var>>) {
+        let Written { mut states, seen } = written;
+        let mut last = Vec::new();
+        for (number, first) in (self.below..).zip(first) {
+            let below = pass.dropout(states.clone(), rows, self.dropout, DROPOUT + number as u32); // [rows, hidden]
+            let context = seen.iter().map(|seen| &seen.context);
+            let x = concat_columns(&std::iter::once(&below).chain(context).collect::<Vec<_>>());
+            let read = self.layers[number].forward(pass, &x, rows, Direction::Forward, Some(first));
+            states = self.with_residual(number, read.states, &states); // [rows, hidden]
+            last.push(read.last);
+        }
+        (Written { states, seen }, last)
+    }
+
+    /// A layer's output, with what it read of the layer below where the two are added.
+    fn with_residual(&self, layer: usize, output: Var, below: &Var) -> Var {
+        if self.residual_from.is_some_and(|from| layer >= from) { add(&output, below) } else { output }
     }
 
     /// What states look at, all at once: each row of the memory's map is one of them.
@@ -210,7 +261,7 @@ impl Layers {
 
     /// The layers and the attention whose context is fed back, as the engine's one operation.
     fn scan(&self, pass: &Pass, attention: &Attention) -> Scan {
-        let layers = self.layers.iter().map(|layer| layer.weights(pass)).collect();
+        let layers = self.layers[..self.below].iter().map(|layer| layer.weights(pass)).collect();
         let [query, vector] = attention.weights(pass);
         let cell = self.layers[0].cell();
         Scan { cell, score: attention.score().engine(), layers, query, vector }
@@ -232,22 +283,37 @@ mod tests {
 
     /// One simple cell of one unit whose weights are all 1, which starts at 0.5, reads 0.1 and −0.2, and looks at the states 1 and
     /// −1 by the inner product. The energies of a state s are s and −s, so its weights are σ(2s) and σ(−2s), and its context is
-    /// their difference, tanh(s).
-    fn written(config: &str) -> [Vec<f32>; 2] {
+    /// their difference, tanh(s). Where there are layers above it, they are alike, start at 0, and add what they read of the one
+    /// below.
+    fn written(config: &str, count: usize) -> [Vec<f32>; 2] {
         let config: AttentionConfig = toml::from_str(config).unwrap();
         let mut params = Params::new(&Device::cpu(), 1);
         let cell =
             DecoderConfig { kind: WriterKind::Rnn, ..DecoderConfig::default() }.cell().expect("a cell");
-        let inputs = if config.feed { 2 } else { 1 };
-        let layer = RecurrentLayer::new(&mut params, "decoder", "l0", cell, inputs, 1);
-        set(&mut params, &[("decoder.weight_ih_l0", &[1.0; 2][..inputs]), ("decoder.weight_hh_l0", &[1.0])]);
-        set(&mut params, &[("decoder.bias_ih_l0", &[0.0])]);
+        let layers: Vec<RecurrentLayer> = (0..count)
+            .map(|number| {
+                let inputs = if config.feed || number > 0 { 2 } else { 1 };
+                let layer =
+                    RecurrentLayer::new(&mut params, "decoder", &format!("l{number}"), cell, inputs, 1);
+                let [input, state, bias] =
+                    ["weight_ih", "weight_hh", "bias_ih"].map(|part| format!("decoder.{part}_l{number}"));
+                set(&mut params, &[(&input, &[1.0; 2][..inputs]), (&state, &[1.0]), (&bias, &[0.0])]);
+                layer
+            })
+            .collect();
         let attention = Attention::new(&mut params, &config, 1, 1).expect("a score");
         let pass = Pass::inference(&params);
         let memory =
             attention.memory(&pass, &matrix(&[&[1.0], &[-1.0]]), &Rows::new(&[2]).into(), [0].into());
-        let layers = Layers { layers: vec![layer], sight: Sight::new(Some(attention), &config) };
-        let start = layers.start(&pass, vec![vec![matrix(&[&[0.5]])]], Some(memory));
+        let layers = Layers {
+            layers,
+            sight: Sight::new(Some(attention), &config),
+            below: 1,
+            residual_from: Some(1),
+            dropout: Dropout { rate: 0.0, variational: false },
+        };
+        let first = [0.5].into_iter().chain([0.0; 2]).map(|number| vec![matrix(&[&[number]])]);
+        let start = layers.start(&pass, first.take(count).collect(), Some(memory));
         let rows = Rows::new(&[2]).into();
         let written = layers.sequence(&pass, &matrix(&[&[0.1], &[-0.2]]), &rows, &start);
         let seen = written.seen.expect("it looks");
@@ -266,7 +332,7 @@ mod tests {
     /// c_2 = 0.59106.
     #[test]
     fn the_new_state_asks() {
-        let [states, contexts] = written("score = 'dot'");
+        let [states, contexts] = written("score = 'dot'", 1);
         assert_near(&states, &[0.53705, 0.67929]);
         assert_near(&contexts, &[0.49075, 0.59106]);
     }
@@ -275,7 +341,7 @@ mod tests {
     /// s_2 = tanh(−0.2 + s_1 + c_2) = tanh(1.24288) = 0.84627.
     #[test]
     fn the_previous_state_asks() {
-        let [states, contexts] = written("score = 'dot'\nquery = 'previous'");
+        let [states, contexts] = written("score = 'dot'\nquery = 'previous'", 1);
         assert_near(&states, &[0.78647, 0.84627]);
         assert_near(&contexts, &[0.46212, 0.65641]);
     }
@@ -283,8 +349,17 @@ mod tests {
     /// s_1 = tanh(0.6) = 0.53705, s_2 = tanh(−0.2 + s_1) = tanh(0.33705) = 0.32484; their contexts are 0.49075 and 0.31388.
     #[test]
     fn what_is_seen_is_not_fed() {
-        let [states, contexts] = written("score = 'dot'\nfeed = false");
+        let [states, contexts] = written("score = 'dot'\nfeed = false", 1);
         assert_near(&states, &[0.53705, 0.32484]);
         assert_near(&contexts, &[0.49075, 0.31388]);
+    }
+
+    /// The first layer is that of `the_new_state_asks`, with s and c as there. The second one reads both: u_1 = tanh(0.53705 +
+    /// 0.49075) = 0.77302, u_2 = tanh(0.67929 + 0.59106 + u_1) = tanh(2.04338) = 0.96697; with s added to them, 1.31007 and 1.64626.
+    #[test]
+    fn what_the_first_layer_sees_enters_the_second() {
+        let [states, contexts] = written("score = 'dot'\nlayer = 'first'", 2);
+        assert_near(&states, &[1.31007, 1.64626]);
+        assert_near(&contexts, &[0.49075, 0.59106]);
     }
 }

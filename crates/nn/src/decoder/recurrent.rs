@@ -3,7 +3,7 @@ use super::readout::Readout;
 use super::{Decoder, Sequence, Stepped, embedding_of, output_of};
 use crate::attention::Attention;
 use crate::cell::Cell;
-use crate::config::ModelConfig;
+use crate::config::{ModelConfig, QueryLayer};
 use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::tokens::Packed;
@@ -63,8 +63,16 @@ impl RecurrentDecoder {
         let embedding = embedding_of(params, decoder, vocabulary, shared);
         let [seen, told] = contexts.map(Option::unwrap_or_default);
         let fed = if attention.feed { seen } else { 0 };
+        let below = match attention.layer {
+            QueryLayer::First if attention.score().is_some() => 1,
+            _ => decoder.layers,
+        };
         let layers = (0..decoder.layers).map(|layer| {
-            let inputs = if layer == 0 { decoder.embedding.size + told + fed } else { hidden };
+            let inputs = match layer {
+                0 => decoder.embedding.size + told + fed,
+                _ if layer < below => hidden,
+                _ => hidden + seen,
+            };
             RecurrentLayer::new(params, "decoder", &format!("l{layer}"), cell, inputs, hidden)
         });
         let layers = layers.collect();
@@ -72,7 +80,10 @@ impl RecurrentDecoder {
         let readout = Readout::new(params, config.readout(), hidden, seen + told, decoder.embedding.size);
         let output = output_of(params, decoder, vocabulary, &embedding);
         let dropout = Dropout { rate: decoder.dropout, variational: decoder.variational };
-        RecurrentDecoder { embedding, layers: Layers { layers, sight }, readout, output, dropout }
+        // A user counts layers from 1.
+        let residual_from = decoder.residual_from.map(|from| from - 1);
+        let layers = Layers { layers, sight, below, residual_from, dropout };
+        RecurrentDecoder { embedding, layers, readout, output, dropout }
     }
 
     /// How it looks at the source, if it does.

@@ -7,7 +7,7 @@ use couplet_tensor::ops::{Recurrent, add, concat_columns};
 use couplet_tensor::{Direction, Params, Rows, Var};
 use std::sync::Arc;
 
-/// A stack of recurrent layers, in one direction or in both: layer k reads the states of layer k − 1.
+/// A stack of recurrent layers, each in one direction or in both: layer k reads the states of layer k − 1.
 #[derive(Clone, Debug)]
 pub struct RecurrentReader {
     /// For each layer, one reader for each direction.
@@ -20,10 +20,12 @@ impl RecurrentReader {
     /// Adds the parameters of the layers, for an input of so many numbers a token.
     pub fn new(params: &mut Params, config: &EncoderConfig, cell: Cell, inputs: usize) -> Self {
         // A source that is read backwards is read from its end, and its states stay where its tokens are.
-        let directions: &[(Direction, &str)] = match (config.bidirectional, config.reverse) {
-            (true, _) => &[(Direction::Forward, ""), (Direction::Backward, "_reverse")],
-            (false, false) => &[(Direction::Forward, "")],
-            (false, true) => &[(Direction::Backward, "")],
+        let directions = |layer: usize| -> &[(Direction, &str)] {
+            match (config.bidirectional.at(layer), config.reverse) {
+                (true, _) => &[(Direction::Forward, ""), (Direction::Backward, "_reverse")],
+                (false, false) => &[(Direction::Forward, "")],
+                (false, true) => &[(Direction::Backward, "")],
+            }
         };
         let inputs = std::iter::once(inputs).chain(config.widths());
         let layers = config.units().into_iter().zip(inputs).enumerate().map(|(layer, (units, inputs))| {
@@ -31,7 +33,7 @@ impl RecurrentReader {
                 let suffix = format!("l{layer}{suffix}");
                 (direction, RecurrentLayer::new(params, "encoder", &suffix, cell, inputs, units))
             };
-            directions.iter().map(reader).collect()
+            directions(layer).iter().map(reader).collect()
         });
         // A user counts layers from 1.
         RecurrentReader { layers: layers.collect(), residual_from: config.residual_from.map(|from| from - 1) }

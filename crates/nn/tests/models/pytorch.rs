@@ -3,12 +3,12 @@
 use crate::fixture::{self, Case, padded_losses};
 use couplet_nn::{
     Batch, Classifier, ClassifierConfig, EncoderConfig, LabelledBatch, ModelConfig, OutputKind, Pass,
-    Seq2Seq, Training,
+    Seq2Seq, Sizes, Training,
 };
 use couplet_tensor::{Device, Params, Tape};
 
 /// The config of each case of `fixtures/pytorch/models.py`.
-const CASES: [(&str, &str); 20] = [
+const CASES: [(&str, &str); 23] = [
     (
         "rnn_last_state",
         "bridge = 'copy'\nencoder = { kind = 'rnn', bidirectional = false }\nattention.score = 'none'\ndecoder = { kind = 'rnn' }",
@@ -71,6 +71,23 @@ const CASES: [(&str, &str); 20] = [
         "encoder = {}\nattention = { size = 4, heads = 2, query = 'previous' }\ndecoder = {}",
     ),
     (
+        "lstm_deep",
+        "encoder = { layers = 3, bidirectional = 'first', residual_from = 2 }\n\
+         attention = { size = 4, layer = 'first' }\ndecoder = { residual_from = 2 }",
+    ),
+    (
+        "gru_deep_previous",
+        "encoder = { kind = 'gru', layers = 3, bidirectional = 'first', residual_from = 2 }\n\
+         attention = { score = 'dot', layer = 'first', query = 'previous' }\n\
+         decoder = { kind = 'gru', residual_from = 2 }",
+    ),
+    (
+        "rnn_deep_not_fed",
+        "encoder = { kind = 'rnn', layers = 3, bidirectional = 'first', residual_from = 2 }\n\
+         attention = { score = 'general', layer = 'first', feed = false }\n\
+         decoder = { kind = 'rnn', residual_from = 2 }",
+    ),
+    (
         "rnn_linear_heads",
         "encoder = { kind = 'rnn' }\ncontext.to = 'both'\nattention = { score = 'linear', heads = 3, feed = false }\n\
          decoder = { kind = 'rnn' }",
@@ -90,9 +107,10 @@ fn config(text: &str) -> ModelConfig {
 
 /// Sets the sizes of a reader that the text describes; returns its layers.
 fn small(encoder: &mut EncoderConfig, text: &str) -> usize {
-    let layers = if text.contains("layers = 2") { 2 } else { 1 };
+    let layers = (2..=3).find(|layers| text.contains(&format!("layers = {layers}"))).unwrap_or(1);
     encoder.layers = Some(layers);
-    encoder.hidden = if encoder.bidirectional { 3 } else { 6 }.into();
+    let units = |layer| if encoder.bidirectional.at(layer) { 3 } else { 6 };
+    encoder.hidden = Sizes::Each((0..layers).map(units).collect());
     encoder.embedding = if text.contains("bag") { 6 } else { 5 }.into();
     encoder.dropout = 0.0;
     layers

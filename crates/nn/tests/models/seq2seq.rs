@@ -13,7 +13,7 @@ const TARGET_WORDS: usize = 11;
 fn config(bridge: BridgeKind, bidirectional: bool) -> ModelConfig {
     let mut config = ModelConfig { bridge, ..ModelConfig::default() };
     (config.encoder.hidden, config.encoder.embedding, config.encoder.bidirectional) =
-        (5.into(), 7.into(), bidirectional);
+        (5.into(), 7.into(), bidirectional.into());
     (config.decoder.hidden, config.decoder.embedding, config.attention.size) = (10, 6.into(), 9);
     config
 }

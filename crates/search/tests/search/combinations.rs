@@ -12,7 +12,7 @@ const SOURCE_WORDS: usize = 12;
 const TARGET_WORDS: usize = 9;
 
 /// Readers whose states have 12 numbers.
-const READERS: [&str; 12] = [
+const READERS: [&str; 13] = [
     "kind = 'rnn', hidden = 6, layers = 1",
     "kind = 'rnn', activation = 'relu', hidden = 12, layers = 1, bidirectional = false, reverse = true",
     "kind = 'rnn', activation = 'none', hidden = [5, 6], layer_norm = true",
@@ -20,6 +20,7 @@ const READERS: [&str; 12] = [
     "kind = 'gru', hidden = 6, layers = 1, input = 'one-hot'",
     "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, forget_bias = 1.0",
     "kind = 'lstm', hidden = 12, layers = 1, bidirectional = false, reverse = true, layer_norm = true",
+    "kind = 'lstm', hidden = [6, 12, 12], bidirectional = 'first', residual_from = 2",
     "kind = 'bag'",
     "kind = 'bag', input = 'one-hot'",
     "kind = 'self-attention', hidden = [7, 12], positions = 'learned'",
@@ -73,6 +74,13 @@ const WRITERS: [&str; 4] = [
     "kind = 'rnn', activation = 'relu', layers = 1, embedding = 5, layer_norm = true",
     "kind = 'gru', layers = 2, embedding = 5, variational = true",
     "kind = 'lstm', layers = 2, embedding = 7, forget_bias = 1.0",
+];
+
+/// Writers of several layers whose lowest one looks.
+const DEEP_WRITERS: [&str; 3] = [
+    "kind = 'rnn', layers = 3, embedding = 5, residual_from = 3",
+    "kind = 'gru', layers = 2, embedding = 5, layer_norm = true, residual_from = 2",
+    "kind = 'lstm', layers = 3, embedding = 12, tied = 'output', residual_from = 2",
 ];
 
 /// Writers without recurrence, which look at the source by themselves.
@@ -258,12 +266,28 @@ fn gated_readers() {
 
 #[test]
 fn long_short_term_readers() {
-    READERS[5..7].iter().for_each(|reader| check(reader));
+    READERS[5..8].iter().for_each(|reader| check(reader));
 }
 
 #[test]
 fn readers_without_recurrence() {
-    READERS[9..].iter().for_each(|reader| check(reader));
+    READERS[10..].iter().for_each(|reader| check(reader));
+}
+
+/// Each score in each order with each of some writers, and a choice of the attention's.
+fn check_attention(choice: &str, writers: &[&str]) {
+    for (score, order) in SCORES.iter().flat_map(|score| ORDERS.map(|order| (score, order))) {
+        let sight = format!("attention = {{ {score}{order}, {choice} }}\nreadout = 'joined'");
+        for writer in writers {
+            let config = config(READERS[0], &sight, writer).expect("nothing of it is refused");
+            check_model(Model::new(format!("{sight} | {writer}"), config, 3));
+        }
+    }
+}
+
+#[test]
+fn deep_writers() {
+    check_attention("layer = 'first'", &DEEP_WRITERS);
 }
 
 #[test]
@@ -278,5 +302,5 @@ fn writers_without_recurrence() {
 
 #[test]
 fn bags() {
-    READERS[7..9].iter().for_each(|reader| check(reader));
+    READERS[8..10].iter().for_each(|reader| check(reader));
 }

@@ -34,9 +34,13 @@ impl DecoderConfig {
         check("feed_forward", self.feed_forward.is_some(), &[transformer])?;
         check("kernel", self.kernel.is_some(), &[conv])?;
         if self.kind.cell().is_some() {
-            return Ok(());
+            return self.check_residual();
         }
-        let recurrent = [("readout", self.readout.is_some()), ("layer_norm", self.layer_norm)];
+        let recurrent = [
+            ("residual_from", self.residual_from.is_some()),
+            ("readout", self.readout.is_some()),
+            ("layer_norm", self.layer_norm),
+        ];
         recurrent.into_iter().try_for_each(|(key, chosen)| {
             refuse_if(
                 chosen,
@@ -49,5 +53,14 @@ impl DecoderConfig {
             check_turned("model.decoder", self.positions(), name)?;
         }
         check_heads("model.decoder", self.feature_width(), self.heads(), self.positions())
+    }
+
+    fn check_residual(&self) -> Result<(), ConfigError> {
+        let Some(from) = self.residual_from else { return Ok(()) };
+        refuse_if(
+            !(2..=self.layers).contains(&from),
+            format!("model.decoder.residual_from = {from} with {} layers", self.layers),
+            "a layer from 2, the first that reads another, to the topmost one",
+        )
     }
 }

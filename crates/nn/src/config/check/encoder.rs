@@ -106,7 +106,7 @@ impl EncoderConfig {
             "a bag has no order; choose another kind, or reverse = false",
         )?;
         refuse_if(
-            self.reverse && self.bidirectional,
+            self.reverse && self.bidirectional.at(0),
             "model.encoder.reverse with model.encoder.bidirectional",
             "both directions are read already; set bidirectional = false to read backwards only",
         )

@@ -4,8 +4,8 @@ use super::{ConfigError, check_sizes, refuse_if};
 use crate::attention::{AttentionKind, Made};
 use crate::cell::ReaderKind;
 use crate::config::{
-    AttentionConfig, BridgeKind, ContextConfig, ContextKind, InputKind, ModelConfig, QueryKind, Reach,
-    ReadoutKind, Tied,
+    AttentionConfig, BridgeKind, ContextConfig, ContextKind, InputKind, ModelConfig, QueryKind, QueryLayer,
+    Reach, ReadoutKind, Tied,
 };
 
 impl AttentionConfig {
@@ -15,6 +15,7 @@ impl AttentionConfig {
             ("heads", self.heads != 1),
             ("values", self.values),
             ("scaled", self.scaled),
+            ("layer", self.layer != QueryLayer::Top),
             ("query", self.query != QueryKind::New),
             ("feed", !self.feed),
             ("activation", self.activation.is_some()),
@@ -82,6 +83,7 @@ impl ModelConfig {
         }
         self.check_context()?;
         self.check_readout()?;
+        self.check_residual()?;
         // A bag of one-hot vectors is as wide as the vocabulary, which is not known before the data.
         let known = encoder.kind != ReaderKind::Bag || encoder.input == InputKind::Embedding;
         if known { self.check_widths(0) } else { Ok(()) }
@@ -137,6 +139,16 @@ impl ModelConfig {
             none && self.readout() != ReadoutKind::State,
             "model.decoder.readout joins the state with a context, and no context reaches the steps",
             "use readout = \"state\", an attention score, or model.context.to = \"steps\"",
+        )
+    }
+
+    fn check_residual(&self) -> Result<(), ConfigError> {
+        let AttentionConfig { score, layer, feed, .. } = self.attention;
+        let all_in_the_loop = score != AttentionKind::None && feed && layer == QueryLayer::Top;
+        refuse_if(
+            self.decoder.residual_from.is_some() && all_in_the_loop,
+            "model.decoder.residual_from with a context that is fed back from the topmost layer",
+            "let the lowest one look: model.attention.layer = \"first\"; or set model.attention.feed = false",
         )
     }
 

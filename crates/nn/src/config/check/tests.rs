@@ -3,8 +3,8 @@ use crate::activation::ActivationKind;
 use crate::attention::AttentionKind;
 use crate::cell::{ReaderKind, WriterKind};
 use crate::config::{
-    AttentionConfig, BridgeKind, ContextKind, EncoderConfig, InputKind, ModelConfig, QueryKind, Reach,
-    ReadoutKind, Sizes, Tied,
+    AttentionConfig, Bidirectional, BridgeKind, ContextKind, EncoderConfig, InputKind, ModelConfig,
+    OnlyLayer, QueryKind, QueryLayer, Reach, ReadoutKind, Sizes, Tied,
 };
 
 /// What is said about the default config with some changes.
@@ -122,6 +122,32 @@ fn attention_is_refused_by_name() {
 }
 
 #[test]
+fn residual_connections_are_refused_by_name() {
+    let said = |change: fn(&mut ModelConfig)| refusal(change);
+    assert_eq!(
+        said(|config| config.decoder.residual_from = Some(2)),
+        "model.decoder.residual_from with a context that is fed back from the topmost layer"
+    );
+    assert_eq!(
+        said(|config| config.decoder.residual_from = Some(1)),
+        "model.decoder.residual_from = 1 with 2 layers"
+    );
+    let first = |config: &mut ModelConfig| {
+        (config.attention.layer, config.decoder.residual_from) = (QueryLayer::First, Some(2));
+    };
+    assert_eq!(refusal(first), "nothing");
+    assert_eq!(
+        said(|config| (config.decoder.residual_from, config.attention.feed) = (Some(2), false)),
+        "nothing"
+    );
+    let wide = |config: &mut ModelConfig| {
+        config.encoder.bidirectional = Bidirectional::Only(OnlyLayer::First);
+        config.encoder.residual_from = Some(2);
+    };
+    assert_eq!(refusal(wide), "model.encoder.residual_from = 2: layer 2 makes 256 numbers of 512");
+}
+
+#[test]
 fn a_readout_needs_a_context_and_a_tie_equal_sizes() {
     let joined = |config: &mut ModelConfig| {
         (config.attention.score, config.decoder.readout) = (AttentionKind::None, Some(ReadoutKind::Joined));
@@ -169,7 +195,7 @@ fn a_copy_needs_equal_states() {
     };
     assert_eq!(copy(&|_| {}), "nothing");
     assert_eq!(
-        copy(&|config| config.encoder.bidirectional = false),
+        copy(&|config| config.encoder.bidirectional = false.into()),
         "model.bridge = \"copy\" cannot take 2 × 256 encoder states to 2 × 512 decoder states"
     );
     assert_eq!(
