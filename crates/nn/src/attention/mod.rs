@@ -62,6 +62,17 @@ impl Attention {
         width: usize,
         hidden: usize,
     ) -> Option<Attention> {
+        Attention::named(params, "attention", config, width, hidden)
+    }
+
+    /// The same, with parameters whose names begin so.
+    pub(crate) fn named(
+        params: &mut Params,
+        name: &str,
+        config: &AttentionConfig,
+        width: usize,
+        hidden: usize,
+    ) -> Option<Attention> {
         let score = config.score()?;
         let AttentionConfig { heads, size, .. } = *config;
         let (made, has_vector) = (score.kind.made(), score.engine().has_vector());
@@ -70,11 +81,11 @@ impl Attention {
         let has_key = !matches!(made, Made::Neither | Made::Query);
         let bias = matches!(made, Made::BothWithBias | Made::Numbers);
         Some(Attention {
-            key: has_key.then(|| Linear::new(params, "attention.key", width, keys, bias)),
+            key: has_key.then(|| Linear::new(params, &format!("{name}.key"), width, keys, bias)),
             query: (made != Made::Neither)
-                .then(|| params.add("attention.query.weight", keys, hidden, uniform(hidden))),
-            vector: has_vector.then(|| params.add("attention.vector", 1, keys, uniform(keys))),
-            value: config.values.then(|| Linear::new(params, "attention.value", width, size, false)),
+                .then(|| params.add(&format!("{name}.query.weight"), keys, hidden, uniform(hidden))),
+            vector: has_vector.then(|| params.add(&format!("{name}.vector"), 1, keys, uniform(keys))),
+            value: config.values.then(|| Linear::new(params, &format!("{name}.value"), width, size, false)),
             key_scale: config.is_scaled().then(|| 1.0 / ((keys / heads) as f32).sqrt()),
             heads,
             score,
@@ -84,17 +95,20 @@ impl Attention {
     /// The keys and values of packed sources' states, made once for all steps; reader `i` looks at the source at place
     /// `of[i]`.
     pub fn memory(&self, pass: &Pass, states: &Var, rows: &Arc<Rows>, of: Arc<[u32]>) -> Memory {
-        let project = |projection: &Option<Linear>| {
-            projection.as_ref().map_or_else(|| states.clone(), |projection| projection.forward(pass, states))
-        };
-        let keys = project(&self.key); // [source rows, keys' width]
+        let value = self.value.as_ref();
         Memory {
-            keys: self.key_scale.map_or_else(|| keys.clone(), |factor| scale(&keys, factor)),
-            values: project(&self.value), // [source rows, values' width]
+            keys: self.keys(pass, states),
+            values: value.map_or_else(|| states.clone(), |value| value.forward(pass, states)), // [source rows, values' width]
             heads: self.heads,
             rows: Arc::clone(rows),
             of,
         }
+    }
+
+    /// The keys of states: rows × keys' width.
+    pub(crate) fn keys(&self, pass: &Pass, states: &Var) -> Var {
+        let keys = self.key.as_ref().map_or_else(|| states.clone(), |key| key.forward(pass, states));
+        self.key_scale.map_or_else(|| keys.clone(), |factor| scale(&keys, factor))
     }
 
     /// What states look at: their contexts, and the weights that made them.

@@ -25,6 +25,14 @@ macro_rules! scores {
             None,
         }
 
+        impl From<ScoreKind> for AttentionKind {
+            fn from(score: ScoreKind) -> AttentionKind {
+                match score {
+                    $(ScoreKind::$kind => AttentionKind::$kind,)*
+                }
+            }
+        }
+
         impl AttentionKind {
             /// Its score.
             pub fn score(self) -> Option<ScoreKind> {

@@ -42,7 +42,7 @@ impl LanguageModelConfig {
                 "it sees what it is to predict; a language model reads with \"rnn\", \"gru\" or \"lstm\"",
             )?;
         }
-        let seen = [("bidirectional", encoder.bidirectional), ("reverse", encoder.reverse)];
+        let seen = [("bidirectional", encoder.bidirectional.any()), ("reverse", encoder.reverse)];
         seen.into_iter().try_for_each(|(key, chosen)| {
             refuse_if(
                 chosen,
@@ -50,6 +50,11 @@ impl LanguageModelConfig {
                 format!("a reader from the end sees what it is to predict; set model.encoder.{key} = false"),
             )
         })?;
+        refuse_if(
+            encoder.self_attention.is_some(),
+            "model.encoder.self_attention with task = \"language-model\"",
+            "a language model goes on from one state, not from all so far; leave self_attention out",
+        )?;
         refuse_if(
             output.tied && encoder.input == InputKind::OneHot,
             "model.output.tied with model.encoder.input = \"one-hot\"",

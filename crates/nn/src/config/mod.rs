@@ -60,6 +60,9 @@ pub struct EncoderConfig {
     /// From this layer on, the first being 1, a layer's input is added to its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual_from: Option<usize>,
+    /// The score by which a recurrent layer looks at all of its states so far; what it sees takes the place of its state before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_attention: Option<ScoreKind>,
     /// The share of numbers that are dropped while training: of the embedding and of each layer's output.
     pub dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
@@ -385,6 +388,7 @@ impl Default for EncoderConfig {
             layers: None,
             hidden: Sizes::Same(256),
             residual_from: None,
+            self_attention: None,
             dropout: 0.2,
             variational: false,
             layer_norm: false,

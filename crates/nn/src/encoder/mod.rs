@@ -3,12 +3,14 @@
 mod convolutional;
 mod input;
 mod recurrent;
+mod self_attending;
 mod self_attention;
 mod transformer;
 
 pub use convolutional::ConvolutionalReader;
 pub use input::Input;
 pub use recurrent::RecurrentReader;
+pub use self_attending::SelfAttendingLayer;
 pub use self_attention::SelfAttentionReader;
 pub use transformer::TransformerReader;
 
@@ -117,8 +119,14 @@ impl Encoder {
     }
 }
 
-/// What a reader without recurrence returns: how it ended is the state of the last token, or zeros where there is none.
+/// What a reader without recurrence returns: how it ended is the state of the last token.
 fn without_recurrence(states: Var, rows: Arc<Rows>) -> Encoded {
+    let last = vec![vec![last_states(&states, &rows)]];
+    Encoded { states, rows, last, values: None }
+}
+
+/// The state of each source's last token, or zeros where there is none: batch × width.
+fn last_states(states: &Var, rows: &Rows) -> Var {
     let zeros = Var::constant(Tensor::zeros(states.device(), 1, states.columns()));
     let last = |place: usize| match rows.length(place) {
         0 => rows.total() as u32,
@@ -126,9 +134,8 @@ fn without_recurrence(states: Var, rows: Arc<Rows>) -> Encoded {
     };
     let last: Vec<u32> = (0..rows.batch()).map(last).collect();
     let has_empty = last.contains(&(rows.total() as u32));
-    let from = if has_empty { concat_rows(&[&states, &zeros]) } else { states.clone() };
-    let last = vec![vec![gather_rows(&from, &last)]]; // [batch, width]
-    Encoded { states, rows, last, values: None }
+    let from = if has_empty { concat_rows(&[states, &zeros]) } else { states.clone() };
+    gather_rows(&from, &last)
 }
 
 #[cfg(test)]
@@ -204,6 +211,28 @@ mod tests {
             "kind = 'rnn'\nactivation = 'none'\nlayers = 1\nhidden = 1\nembedding = 1\nbidirectional = false";
         assert_near(&read(layer, &UNIT)[0], &[1.0, -0.5]);
         assert_near(&read(&format!("{layer}\nresidual_from = 1"), &UNIT)[0], &[2.0, -1.5]);
+    }
+
+    /// The tokens 1, −1 and 1, and inner products. h_1 = tanh(1) = 0.76159 is all there is to see, so c_1 = h_1 and
+    /// h_2 = tanh(−1 + c_1/2) = −0.55057. It looks at itself and at h_1: energies 0.30313 and −0.41931, weights σ(0.72244) = 0.67314
+    /// and 0.32686, so c_2 = −0.55057·0.67314 + 0.76159·0.32686 = −0.12168, and h_3 = tanh(1 + c_2/2) = 0.73484.
+    #[test]
+    fn a_reader_looks_back_by_hand() {
+        let config = "kind = 'rnn'\nlayers = 1\nhidden = 1\nembedding = 1\nself_attention = 'dot'";
+        let read = |more: &str| {
+            let (mut params, encoder) = encoder(&format!("{config}\n{more}"), 2);
+            set(&mut params, &UNIT);
+            set(&mut params, &[("encoder.embedding.weight", &[1.0, -1.0])]);
+            let source = Packed::new(&[&[0, 1, 0]], &[0]);
+            let encoded = encoder.forward(&Pass::inference(&params), &source);
+            [&encoded.states, &encoded.last[0][0]].map(|found| found.value().to_vec())
+        };
+        let [states, last] = read("bidirectional = false");
+        assert_near(&states, &[0.76159, -0.55057, 0.73484]);
+        assert_near(&last, &[0.73484]);
+        let [states, last] = read("bidirectional = false\nreverse = true");
+        assert_near(&states, &[0.73484, -0.55057, 0.76159]);
+        assert_near(&last, &[0.73484]);
     }
 
     /// W·e is the token's own column of W: 0.2 for token 0 and −0.3 for token 1. tanh(0.2) = 0.19738,

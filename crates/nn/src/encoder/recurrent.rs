@@ -1,4 +1,4 @@
-use super::{DROPOUT, Encoded};
+use super::{DROPOUT, Encoded, SelfAttendingLayer};
 use crate::cell::Cell;
 use crate::config::EncoderConfig;
 use crate::layer::{Dropout, RecurrentLayer};
@@ -11,9 +11,36 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct RecurrentReader {
     /// For each layer, one reader for each direction.
-    layers: Vec<Vec<(Direction, RecurrentLayer)>>,
+    layers: Vec<Vec<(Direction, Layer)>>,
     /// The first layer whose input is added to its output.
     residual_from: Option<usize>,
+}
+
+/// A layer in one direction.
+#[derive(Clone, Debug)]
+enum Layer {
+    Plain(RecurrentLayer),
+    SelfAttending(SelfAttendingLayer),
+}
+
+impl Layer {
+    /// Goes over packed sequences, from a state that a plain layer ended in before or from zero.
+    fn forward(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<Rows>,
+        direction: Direction,
+        start: Option<&[Var]>,
+    ) -> Recurrent {
+        match self {
+            Layer::Plain(layer) => layer.forward(pass, x, rows, direction, start),
+            Layer::SelfAttending(layer) => {
+                assert!(start.is_none(), "a layer that looks back goes on from all of its states");
+                layer.forward(pass, x, rows, direction)
+            }
+        }
+    }
 }
 
 impl RecurrentReader {
@@ -31,7 +58,15 @@ impl RecurrentReader {
         let layers = config.units().into_iter().zip(inputs).enumerate().map(|(layer, (units, inputs))| {
             let reader = |&(direction, suffix): &(Direction, &str)| {
                 let suffix = format!("l{layer}{suffix}");
-                (direction, RecurrentLayer::new(params, "encoder", &suffix, cell, inputs, units))
+                let layer = match config.self_attention {
+                    None => {
+                        Layer::Plain(RecurrentLayer::new(params, "encoder", &suffix, cell, inputs, units))
+                    }
+                    Some(score) => Layer::SelfAttending(SelfAttendingLayer::new(
+                        params, &suffix, cell, score, inputs, units,
+                    )),
+                };
+                (direction, layer)
             };
             directions(layer).iter().map(reader).collect()
         });

@@ -6,8 +6,9 @@ use couplet_tensor::{Device, Isa, Params, Tape};
 
 const WORDS: usize = 13;
 
-const READERS: [&str; 8] = [
+const READERS: [&str; 9] = [
     "kind = 'rnn', hidden = 6, layers = 1, bidirectional = false",
+    "kind = 'lstm', hidden = [5, 6], bidirectional = 'first', self_attention = 'scaled-dot'",
     "kind = 'rnn', hidden = [6, 5], activation = 'relu'",
     "kind = 'gru', hidden = 6, layers = 1, input = 'one-hot'",
     "kind = 'gru', hidden = 5, layers = 2, layer_norm = true, bidirectional = false, reverse = true",
@@ -88,7 +89,7 @@ fn all_models() -> impl Iterator<Item = Model> {
 
 #[test]
 fn every_reader_has_every_feature() {
-    assert_eq!(all_models().count(), (6 * 4 + 2 * 3) * 2);
+    assert_eq!(all_models().count(), (7 * 4 + 2 * 3) * 2);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use couplet_nn::{
 use couplet_tensor::{Device, Params, Tape};
 
 /// The config of each case of `fixtures/pytorch/models.py`.
-const CASES: [(&str, &str); 23] = [
+const CASES: [(&str, &str); 25] = [
     (
         "rnn_last_state",
         "bridge = 'copy'\nencoder = { kind = 'rnn', bidirectional = false }\nattention.score = 'none'\ndecoder = { kind = 'rnn' }",
@@ -88,6 +88,15 @@ const CASES: [(&str, &str); 23] = [
          decoder = { kind = 'rnn', residual_from = 2 }",
     ),
     (
+        "rnn_self_attending",
+        "encoder = { kind = 'rnn', bidirectional = false, self_attention = 'dot' }\n\
+         attention = { score = 'general' }\ndecoder = { kind = 'rnn' }",
+    ),
+    (
+        "lstm_self_attending",
+        "encoder = { self_attention = 'additive' }\nattention = { size = 4 }\ndecoder = {}",
+    ),
+    (
         "rnn_linear_heads",
         "encoder = { kind = 'rnn' }\ncontext.to = 'both'\nattention = { score = 'linear', heads = 3, feed = false }\n\
          decoder = { kind = 'rnn' }",
@@ -137,9 +146,10 @@ fn models_are_those_of_pytorch() {
 }
 
 /// The config of each classifier of `fixtures/pytorch/models.py`, and how many labels it has.
-const CLASSIFIERS: [(&str, &str, usize); 6] = [
+const CLASSIFIERS: [(&str, &str, usize); 7] = [
     ("classify_lstm_last", "encoder = {}", 2),
     ("classify_rnn_last", "encoder = { kind = 'rnn', layers = 2, bidirectional = false }", 2),
+    ("classify_self_attending", "encoder = { kind = 'gru', self_attention = 'query-key' }", 3),
     ("classify_gru_mean", "encoder = { kind = 'gru' }\ncontext.kind = 'mean'", 3),
     ("classify_lstm_max", "encoder = { layers = 2 }\ncontext.kind = 'max'", 3),
     ("classify_bag_flatten", "encoder = { kind = 'bag' }\ncontext = { kind = 'flatten', steps = 5 }", 2),

@@ -12,7 +12,7 @@ const SOURCE_WORDS: usize = 12;
 const TARGET_WORDS: usize = 9;
 
 /// Readers whose states have 12 numbers.
-const READERS: [&str; 13] = [
+const READERS: [&str; 14] = [
     "kind = 'rnn', hidden = 6, layers = 1",
     "kind = 'rnn', activation = 'relu', hidden = 12, layers = 1, bidirectional = false, reverse = true",
     "kind = 'rnn', activation = 'none', hidden = [5, 6], layer_norm = true",
@@ -21,6 +21,7 @@ const READERS: [&str; 13] = [
     "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, forget_bias = 1.0",
     "kind = 'lstm', hidden = 12, layers = 1, bidirectional = false, reverse = true, layer_norm = true",
     "kind = 'lstm', hidden = [6, 12, 12], bidirectional = 'first', residual_from = 2",
+    "kind = 'rnn', hidden = 6, layers = 2, self_attention = 'concat'",
     "kind = 'bag'",
     "kind = 'bag', input = 'one-hot'",
     "kind = 'self-attention', hidden = [7, 12], positions = 'learned'",
@@ -270,8 +271,13 @@ fn long_short_term_readers() {
 }
 
 #[test]
+fn self_attending_readers() {
+    check(READERS[8]);
+}
+
+#[test]
 fn readers_without_recurrence() {
-    READERS[10..].iter().for_each(|reader| check(reader));
+    READERS[11..].iter().for_each(|reader| check(reader));
 }
 
 /// Each score in each order with each of some writers, and a choice of the attention's.
@@ -302,5 +308,5 @@ fn writers_without_recurrence() {
 
 #[test]
 fn bags() {
-    READERS[8..10].iter().for_each(|reader| check(reader));
+    READERS[9..11].iter().for_each(|reader| check(reader));
 }

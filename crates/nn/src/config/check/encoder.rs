@@ -49,12 +49,18 @@ impl EncoderConfig {
         check("norm", self.norm.is_some(), &[transformer])?;
         check("feed_forward", self.feed_forward.is_some(), &[transformer])?;
         check("kernel", self.kernel.is_some(), &[conv])?;
+        refuse_if(
+            self.self_attention.is_some() && self.kind == ReaderKind::Bag,
+            "model.encoder.self_attention with model.encoder.kind = \"bag\"",
+            "a bag has no states before; choose \"rnn\", \"gru\" or \"lstm\"",
+        )?;
         if !matches!(self.kind, Transformer | SelfAttention | Conv) {
             return Ok(());
         }
         let recurrent = [
             ("reverse", self.reverse),
             ("residual_from", self.residual_from.is_some()),
+            ("self_attention", self.self_attention.is_some()),
             ("layer_norm", self.layer_norm),
         ];
         recurrent.into_iter().try_for_each(|(key, chosen)| {

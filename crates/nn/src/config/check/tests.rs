@@ -1,6 +1,6 @@
 use super::*;
 use crate::activation::ActivationKind;
-use crate::attention::AttentionKind;
+use crate::attention::{AttentionKind, ScoreKind};
 use crate::cell::{ReaderKind, WriterKind};
 use crate::config::{
     AttentionConfig, Bidirectional, BridgeKind, ContextKind, EncoderConfig, InputKind, ModelConfig,
@@ -119,6 +119,19 @@ fn attention_is_refused_by_name() {
         refusal(narrow),
         "model.attention.score compares 512 numbers of the encoder with 300 of the decoder"
     );
+}
+
+#[test]
+fn a_reader_that_looks_back_has_states() {
+    let said = |kind| {
+        refusal(|config| {
+            (config.encoder.kind, config.encoder.self_attention) = (kind, Some(ScoreKind::Dot));
+            config.context.kind = ContextKind::Mean;
+        })
+    };
+    assert_eq!(said(ReaderKind::Rnn), "nothing");
+    assert_eq!(said(ReaderKind::Bag), "model.encoder.self_attention with model.encoder.kind = \"bag\"");
+    assert_eq!(said(ReaderKind::Conv), "model.encoder.self_attention with a reader without recurrence");
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl LayerWeights {
     }
 
     /// The input's share of the gates, bias included: rows × gates·hidden.
-    pub(crate) fn of_input(&self, x: &Var) -> Var {
+    pub fn of_input(&self, x: &Var) -> Var {
         let Some(GateNorm { input: norm, .. }) = &self.norm else {
             return linear(x, &self.input, Some(&self.bias));
         };
@@ -86,7 +86,7 @@ impl LayerWeights {
     }
 
     /// The state's share of the gates: rows × gates·hidden.
-    pub(crate) fn of_state(&self, h: &Var) -> Var {
+    pub fn of_state(&self, h: &Var) -> Var {
         let share = linear(h, &self.state, None);
         match &self.norm {
             Some(GateNorm { state: norm, .. }) => layer_norm(&share, &norm.gain, &norm.bias),

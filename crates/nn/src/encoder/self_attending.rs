@@ -1,0 +1,101 @@
+use super::last_states;
+use crate::attention::{Attention, ScoreKind};
+use crate::cell::Cell;
+use crate::config::AttentionConfig;
+use crate::layer::RecurrentLayer;
+use crate::pass::Pass;
+use couplet_tensor::ops::{Memory, Recurrent, cell_step, concat_rows, gather_rows, row_block};
+use couplet_tensor::{Direction, Params, Rows, Tensor, Var};
+use std::sync::Arc;
+
+/// A recurrent layer that remembers by looking back: what it sees of its own states so far takes the place of the state before.
+///
+/// With `c_0 = 0`, of the simple cell in each step,
+///
+/// 1. `h_j = tanh(A·[x_j; c_{j-1}] + b)`, where `A` is `weight_ih` beside `weight_hh`;
+/// 2. `c_j = Σ_{i ≤ j} softmax_i(s(h_j, h_i))·h_i`, by any score `s`.
+///
+/// Any other cell reads `c_{j-1}` where it would read `h_{j-1}`; an LSTM's memory goes on from step to step as it does without.
+///
+/// It is a loop on the tape: step `j` looks at `j` states, so time and memory grow with the square of the length.
+#[derive(Clone, Debug)]
+pub struct SelfAttendingLayer {
+    layer: RecurrentLayer,
+    attention: Attention,
+}
+
+impl SelfAttendingLayer {
+    /// Adds the parameters of the layer, as [`RecurrentLayer::new`] names them, and `encoder.attention_SUFFIX.key.weight` and so on
+    /// for scores that have any.
+    pub fn new(
+        params: &mut Params,
+        suffix: &str,
+        cell: Cell,
+        score: ScoreKind,
+        inputs: usize,
+        hidden: usize,
+    ) -> Self {
+        let layer = RecurrentLayer::new(params, "encoder", suffix, cell, inputs, hidden);
+        let config = AttentionConfig { score: score.into(), size: hidden, ..AttentionConfig::default() };
+        let attention =
+            Attention::named(params, &format!("encoder.attention_{suffix}"), &config, hidden, hidden);
+        SelfAttendingLayer { layer, attention: attention.expect("a score") }
+    }
+
+    /// Goes over packed sequences.
+    pub fn forward(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, direction: Direction) -> Recurrent {
+        match direction {
+            Direction::Forward => self.read(pass, x, rows),
+            Direction::Backward => {
+                let turned = turned(rows);
+                let read = self.read(pass, &gather_rows(x, &turned), rows);
+                Recurrent { states: gather_rows(&read.states, &turned), last: read.last }
+            }
+        }
+    }
+
+    fn read(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>) -> Recurrent {
+        let (cell, weights) = (self.layer.cell(), self.layer.weights(pass));
+        let of_input = weights.of_input(x); // [rows, gates·hidden]
+        let zeros = |rows| Var::constant(Tensor::zeros(x.device(), rows, weights.hidden()));
+        // What a step goes on from: the context, and what else the cell's state has.
+        let mut before: Vec<Var> = (0..cell.parts()).map(|_| zeros(rows.batch())).collect();
+        // The parts of all states so far, as sequences that end with the step are packed.
+        let mut so_far: Vec<Var> = (0..cell.parts()).map(|_| zeros(0)).collect();
+        let mut keys: Option<Var> = None;
+        for (step, walked) in rows.walk(Direction::Forward).enumerate() {
+            let places = walked.rows.len();
+            let running: Vec<Var> = before.iter().map(|part| row_block(part, 0..places)).collect();
+            let of_state = weights.of_state(&running[0]); // [places, gates·hidden]
+            let of_input = row_block(&of_input, walked.rows);
+            let after = cell_step(cell, &of_input, &of_state, weights.state_bias.as_ref(), &running);
+            so_far = so_far.iter().zip(&after).map(|(all, part)| concat_rows(&[all, part])).collect();
+            let key = self.attention.keys(pass, &after[0]); // [places, keys' width]
+            let all_keys = keys.map_or_else(|| key.clone(), |keys| concat_rows(&[&keys, &key]));
+            let memory = Memory {
+                keys: all_keys.clone(),
+                values: so_far[0].clone(),
+                heads: 1,
+                rows: until(rows, step + 1),
+                of: (0..places as u32).collect(),
+            };
+            let [context, _] = self.attention.forward(pass, &after[0], &memory); // [places, hidden]
+            before = std::iter::once(context).chain(after.into_iter().skip(1)).collect();
+            keys = Some(all_keys);
+        }
+        let last = so_far.iter().map(|part| last_states(part, rows)).collect();
+        Recurrent { states: so_far.swap_remove(0), last }
+    }
+}
+
+/// The first `steps` steps of all sequences: the same rows, as far as they go.
+fn until(rows: &Rows, steps: usize) -> Arc<Rows> {
+    let lengths: Vec<usize> = (0..rows.batch()).map(|place| rows.length(place).min(steps)).collect();
+    Arc::new(Rows::new(&lengths))
+}
+
+/// For each row that of the same sequence as far from its end as the row is from its beginning.
+fn turned(rows: &Rows) -> Vec<u32> {
+    let mirrored = |(place, step): (usize, usize)| rows.row(place, rows.length(place) - 1 - step) as u32;
+    rows.places().map(mirrored).collect()
+}
