@@ -57,8 +57,9 @@ pub use classifier::Classifier;
 pub use config::{
     AttentionConfig, Bidirectional, BridgeKind, ClassifierConfig, ConfigError, ContextConfig, ContextKind,
     DecoderConfig, EmbeddingConfig, EncoderConfig, FeatureConfig, FeatureKind, FeedForwardKind, InputKind,
-    LabellerConfig, LanguageModelConfig, ModelConfig, NextTokenConfig, NormPlace, OnlyLayer, OutputKind,
-    PositionKind, QueryKind, QueryLayer, Reach, ReadoutKind, Sizes, StateShape, Tied, VectorTraining,
+    LabellerConfig, LanguageModelConfig, LocalKind, ModelConfig, NextTokenConfig, NormPlace, OnlyLayer,
+    OutputKind, PositionKind, QueryKind, QueryLayer, Reach, ReadoutKind, Sizes, StateShape, Tied,
+    VectorTraining,
 };
 pub use decoder::{DecoderState, Sequence, Sights, Stepped};
 pub use encoder::{Encoded, Encoder};

@@ -11,7 +11,7 @@ use crate::decoder::{
 use crate::encoder::{Encoded, Encoder};
 use crate::pass::Pass;
 use crate::tokens::{Batch, Packed};
-use couplet_tensor::ops::{CrossEntropy, cross_entropy, gather_rows};
+use couplet_tensor::ops::{CrossEntropy, add, coverage_loss, cross_entropy, gather_rows};
 use couplet_tensor::{Params, Tensor, Var};
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ use std::sync::Arc;
 pub struct Seq2Seq {
     encoder: Encoder,
     writer: Writer,
+    /// The weight of what is looked at again in the loss, where it has one.
+    coverage_loss: Option<f32>,
 }
 
 /// What writes, and how it is told of the source.
@@ -81,7 +83,7 @@ impl Seq2Seq {
                 shared,
             )),
         };
-        Ok(Seq2Seq { encoder, writer })
+        Ok(Seq2Seq { encoder, writer, coverage_loss: config.attention.coverage_loss })
     }
 
     /// How it looks at the source while it writes, if it does.
@@ -162,9 +164,9 @@ impl Seq2Seq {
         }
     }
 
-    /// The cross-entropy of a batch's target tokens.
+    /// The cross-entropy of a batch's target tokens; while it learns, the mean has the coverage loss in it, where there is one.
     pub fn loss(&self, pass: &Pass, batch: &Batch, smoothing: f32) -> Loss {
-        let features = self.sequence(pass, batch).features;
+        let Sequence { features, weights } = self.sequence(pass, batch);
         let (weight, bias) = match &self.writer {
             Writer::Recurrent { decoder, .. } => decoder.output(pass),
             Writer::Attention(decoder) => decoder.output(pass),
@@ -173,6 +175,17 @@ impl Seq2Seq {
         };
         let how = CrossEntropy { scale: 1.0 / batch.targets() as f32, smoothing };
         let (mean, of_rows) = cross_entropy(&features, &weight, bias.as_ref(), &batch.output, how);
+        let looked = self.coverage_loss.filter(|_| pass.is_training()).zip(weights);
+        let mean = match looked {
+            Some((weight, weights)) => add(&mean, &self.looked_again(&weights, batch, weight)),
+            None => mean,
+        };
         Loss { mean, of_rows }
+    }
+
+    /// `λ·Σ_j min(a_j, Σ a_j before)`, the mean over all target tokens and heads.
+    fn looked_again(&self, weights: &Var, batch: &Batch, weight: f32) -> Var {
+        let heads = self.sights().map_or(1, |sights| sights.heads);
+        coverage_loss(weights, &batch.input.rows, weight / (batch.targets() * heads) as f32)
     }
 }

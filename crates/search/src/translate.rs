@@ -10,7 +10,7 @@ use crate::network::{Network, Shown};
 use crate::search::{Question, search_within};
 use couplet_data::{END, START, Tokenizer, UNK, in_order};
 use couplet_nn::{Batch, Pass, Seq2Seq};
-use couplet_tensor::Params;
+use couplet_tensor::{Params, Var};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -248,7 +248,8 @@ impl<'a> Translator<'a> {
         let tokens = self.target.encode(target);
         let batch = Batch::new(&[(cut(&source), &tokens)], &[0], START, END);
         let pass = Pass::inference(self.params);
-        let attention = self.network().shown(self.model.sequence(&pass, &batch).weights.as_ref());
+        let weights = self.model.sequence(&pass, &batch).weights;
+        let attention = self.network().shown(weights.as_ref().map(Var::value));
         let log_probability = -self.model.loss(&pass, &batch, 0.0).of_rows.to_vec().iter().sum::<f32>();
         let places = attention.len() / batch.targets();
         let attention =

@@ -29,10 +29,10 @@ mod score;
 pub(crate) use score::Made;
 pub use score::{AttentionKind, Score, ScoreKind};
 
-use crate::config::AttentionConfig;
+use crate::config::{AttentionConfig, LocalKind};
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::{Memory, linear, scale};
+use couplet_tensor::ops::{Focusing, Local, Memory, attend_focused, linear, scale};
 use couplet_tensor::{Init, Param, Params, Rows, Var};
 use std::sync::Arc;
 
@@ -51,6 +51,10 @@ pub struct Attention {
     /// What keys are multiplied by: 1/√d where inner products are scaled.
     key_scale: Option<f32>,
     heads: usize,
+    /// How local attention finds its place: the reach, and what the place is predicted with.
+    local: Option<(usize, Option<[Param; 2]>)>,
+    /// 1 × keys' width: what the weights so far are multiplied with where the score sees them
+    coverage: Option<Param>,
 }
 
 impl Attention {
@@ -87,6 +91,18 @@ impl Attention {
             vector: has_vector.then(|| params.add(&format!("{name}.vector"), 1, keys, uniform(keys))),
             value: config.values.then(|| Linear::new(params, &format!("{name}.value"), width, size, false)),
             key_scale: config.is_scaled().then(|| 1.0 / ((keys / heads) as f32).sqrt()),
+            local: config.local.map(|kind| {
+                let predict = (kind == LocalKind::Predictive).then(|| {
+                    [
+                        params.add(&format!("{name}.place.weight"), size, hidden, uniform(hidden)),
+                        params.add(&format!("{name}.place.vector"), heads, size, uniform(size)),
+                    ]
+                });
+                (config.window(), predict)
+            }),
+            coverage: config
+                .coverage
+                .then(|| params.add(&format!("{name}.coverage"), 1, keys, uniform(keys))),
             heads,
             score,
         })
@@ -111,11 +127,22 @@ impl Attention {
         self.key_scale.map_or_else(|| keys.clone(), |factor| scale(&keys, factor))
     }
 
-    /// What states look at: their contexts, and the weights that made them.
-    pub fn forward(&self, pass: &Pass, states: &Var, memory: &Memory) -> [Var; 2] {
+    /// What states look at: their contexts, and the weights that made them. State `i` takes step `steps[i]` of its target, which
+    /// matters to local attention alone; nothing was looked at before.
+    pub fn forward(&self, pass: &Pass, states: &Var, steps: &[u32], memory: &Memory) -> [Var; 2] {
         let [query, vector] = self.weights(pass);
         let query = query.map_or_else(|| states.clone(), |query| linear(states, &query, None));
-        self.score.attend(&query, vector.as_ref(), memory)
+        let focus = self.focusing(pass).focus(states, steps, None, memory);
+        attend_focused(self.score.engine(), &query, vector.as_ref(), memory, &focus)
+    }
+
+    /// What bends it, as the engine takes it.
+    pub(crate) fn focusing(&self, pass: &Pass) -> Focusing {
+        let local = |(reach, predict): (usize, Option<[Param; 2]>)| Local {
+            reach,
+            predict: predict.map(|weights| weights.map(|weight| pass.var(weight))),
+        };
+        Focusing { local: self.local.map(local), coverage: self.coverage.map(|param| pass.var(param)) }
     }
 
     /// How many times it looks at the source in each step.
@@ -162,7 +189,8 @@ mod tests {
         packed.push(&[9.0; 4][..width]);
         let rows = Arc::new(Rows::new(&[longer, source.len()]));
         let memory = attention.memory(&pass, &matrix(&packed), &rows, vec![1; states.len()].into());
-        let [context, weights] = attention.forward(&pass, &matrix(states), &memory);
+        let steps: Vec<u32> = (0..states.len() as u32).collect();
+        let [context, weights] = attention.forward(&pass, &matrix(states), &steps, &memory);
         let of_heads = weights.value().to_vec();
         let of_source = of_heads.chunks(longer).flat_map(|head| &head[..source.len()]).copied().collect();
         (context.value().to_vec(), of_source)
@@ -273,5 +301,31 @@ mod tests {
         let (contexts, found) = looked("score = 'dot'", &[], &states, &words);
         assert_near(&found, &weights.concat());
         assert_near(&contexts, &weights.concat());
+    }
+
+    /// Three states, 1, 0 and −1, and the inner product with the state 0, to which all are alike. Step 0 with one step on either side
+    /// sees the first two, step 1 all three, step 4, behind the end, the last two.
+    #[test]
+    fn a_window_moves_with_the_steps() {
+        let source: [&[f32]; 3] = [&[1.0], &[0.0], &[-1.0]];
+        let config = "score = 'dot'\nlocal = 'monotonic'\nwindow = 1";
+        let (contexts, weights) = looked(config, &[], &[&[0.0f32][..]; 5], &source);
+        assert_near(&weights[..6], &[0.5, 0.5, 0.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]);
+        assert_near(&weights[12..], &[0.0, 0.5, 0.5]);
+        assert_near(&contexts, &[0.5, 0.0, -0.5, -0.5, -0.5]);
+    }
+
+    /// With W = 1 and v = 2, the state 0.5 looks around 3·σ(2·tanh(0.5)) = 3·0.71590 = 2.14771. Two steps on either side are the
+    /// second and the third; with σ = 1 they are multiplied with e^(−1.14771²/2) = 0.51756 and e^(−0.14771²/2) = 0.98915. The
+    /// energies 0.5·0 and 0.5·(−1) make 0.62246 and 0.37754 of them, so the weights are 0.32216 and 0.37344.
+    #[test]
+    fn a_window_is_predicted_by_hand() {
+        let given: [(&str, &[f32]); 2] =
+            [("attention.place.weight", &[1.0]), ("attention.place.vector", &[2.0])];
+        let source: [&[f32]; 3] = [&[1.0], &[0.0], &[-1.0]];
+        let config = "score = 'dot'\nlocal = 'predictive'\nwindow = 2\nsize = 1";
+        let (context, weights) = looked(config, &given, &STATE, &source);
+        assert_near(&weights, &[0.0, 0.32216, 0.37344]);
+        assert_near(&context, &[-0.37344]);
     }
 }

@@ -42,7 +42,7 @@ impl LanguageModelConfig {
                 "it sees what it is to predict; a language model reads with \"rnn\", \"gru\" or \"lstm\"",
             )?;
         }
-        let seen = [("bidirectional", encoder.bidirectional.any()), ("reverse", encoder.reverse)];
+        let seen = [("bidirectional", encoder.bidirectional.at(0)), ("reverse", encoder.reverse)];
         seen.into_iter().try_for_each(|(key, chosen)| {
             refuse_if(
                 chosen,
@@ -85,6 +85,14 @@ mod tests {
     fn what_makes_no_language_model_is_refused_by_name() {
         assert_eq!(refusal("encoder.bidirectional = false"), "nothing");
         assert_eq!(refusal(""), "model.encoder.bidirectional with task = \"language-model\"");
+        assert_eq!(
+            refusal("encoder.bidirectional = 'first'"),
+            "model.encoder.bidirectional with task = \"language-model\""
+        );
+        assert_eq!(
+            refusal("encoder = { bidirectional = false, self_attention = 'dot' }"),
+            "model.encoder.self_attention with task = \"language-model\""
+        );
         assert_eq!(
             refusal("encoder = { bidirectional = false, reverse = true }"),
             "model.encoder.reverse with task = \"language-model\""

@@ -19,6 +19,9 @@ use std::fmt;
 /// How many steps a convolution sees where nothing is said.
 const KERNEL: usize = 3;
 
+/// The reach of a local window where nothing is said: that of Luong et al. (2015).
+const WINDOW: usize = 10;
+
 /// The table `[model]` of a config.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -264,6 +267,27 @@ pub struct AttentionConfig {
     pub query: QueryKind,
     /// Whether the context enters the next step.
     pub feed: bool,
+    /// Where in the source it looks, where it does not look everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local: Option<LocalKind>,
+    /// How many steps a local window has on either side: 10 where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<usize>,
+    /// Whether the score sees how much each step was looked at before.
+    pub coverage: bool,
+    /// The weight of the coverage loss in training, `Σ_j min(a_j, Σ a_j before)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage_loss: Option<f32>,
+}
+
+/// Where local attention looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LocalKind {
+    /// Step `t` looks around step `t` of the source.
+    Monotonic,
+    /// Each state says where: around `S·σ(vᵀ tanh(W·s))`, in a source of `S` steps.
+    Predictive,
 }
 
 /// Which layer asks.
@@ -414,6 +438,10 @@ impl Default for AttentionConfig {
             layer: QueryLayer::default(),
             query: QueryKind::default(),
             feed: true,
+            local: None,
+            window: None,
+            coverage: false,
+            coverage_loss: None,
         }
     }
 }
@@ -620,6 +648,11 @@ impl AttentionConfig {
     /// The numbers in a context, for encoder states of `width`; none where there is no attention.
     pub fn context_width(&self, width: usize) -> Option<usize> {
         self.score().map(|_| if self.values { self.size } else { width })
+    }
+
+    /// How many steps a local window has on either side.
+    pub fn window(&self) -> usize {
+        self.window.unwrap_or(WINDOW)
     }
 
     /// Whether inner products are scaled.

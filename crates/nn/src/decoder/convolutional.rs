@@ -206,7 +206,7 @@ impl Decoder for ConvolutionalDecoder {
         let features = self.last.forward(pass, &x); // [target rows, embedding]
         Sequence {
             features: pass.dropout(features, rows, self.dropout, DROPOUT + 1),
-            weights: beside(weights),
+            weights: beside(weights).map(Var::constant),
         }
     }
 }

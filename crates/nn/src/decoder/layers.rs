@@ -52,6 +52,10 @@ pub(crate) struct LayersState {
     from: Vec<u32>,
     /// What each row of the next step looks at.
     memory: Option<Memory>,
+    /// How much each step of the source was looked at so far, where attention depends on it.
+    covered: Option<Var>,
+    /// Which look at the source is next.
+    look: usize,
 }
 
 /// What was seen: rows × width, and with which weights: rows × heads·source steps.
@@ -85,6 +89,11 @@ impl Sight {
             Sight::After(attention) | Sight::Fed { attention, .. } => Some(attention),
         }
     }
+
+    /// Whether it looks before the first step.
+    fn asks_before(&self) -> bool {
+        matches!(self, Sight::Fed { query: QueryKind::Previous, .. })
+    }
 }
 
 impl Seen {
@@ -106,7 +115,7 @@ impl LayersState {
     /// A row for each row of the next step.
     fn new(layers: Vec<Vec<Var>>, seen: Option<Seen>, memory: Option<Memory>) -> LayersState {
         let from = (0..layers[0][0].rows() as u32).collect();
-        LayersState { layers, seen, from, memory }
+        LayersState { layers, seen, from, memory, covered: None, look: 0 }
     }
 
     /// Row `rows[i]` as row `i`: some may be gone, some may be there several times. The sources are not copied, and a state that
@@ -123,7 +132,15 @@ impl LayersState {
             seen: self.seen.as_ref().map(|seen| seen.select(&parents)),
             from: from.into_iter().map(place).collect(),
             memory: self.memory.as_ref().map(|memory| Memory { of: of(memory), ..memory.clone() }),
+            covered: self.covered.as_ref().map(|covered| gather_rows(covered, &parents)),
+            look: self.look,
         }
+    }
+
+    /// Where the layers inside the loop of the attention stand.
+    fn scan_state(&self, layers: Vec<Vec<Var>>, seen: &Seen) -> ScanState {
+        let (context, covered) = (seen.context.clone(), self.covered.clone());
+        ScanState { layers, context, covered, step: self.look }
     }
 
     /// The states of some layers, a row for each row of the next step.
@@ -151,20 +168,24 @@ impl Layers {
                 Some(Seen { context, weights })
             }
             Sight::Fed { attention, query: QueryKind::Previous } => {
-                let [context, weights] = attention.forward(pass, asking, memory);
+                let [context, weights] = attention.forward(pass, asking, &vec![0; asking.rows()], memory);
                 Some(Seen { context, weights })
             }
         });
-        LayersState::new(layers, seen, memory)
+        // What the first state has seen, it has looked at.
+        let looked = seen.clone().filter(|_| self.sight.asks_before());
+        let look = usize::from(looked.is_some());
+        let covered = looked.map(|seen| seen.weights);
+        LayersState { covered, look, ..LayersState::new(layers, seen, memory) }
     }
 
     /// One step: `x` holds a row for each row of the state.
     pub(crate) fn step(&self, pass: &Pass, x: &Var, state: &LayersState) -> (Written, LayersState) {
         let rows = one_step(x.rows());
-        let (written, mut layers, fed) = match (&self.sight, &state.memory, &state.seen) {
+        let (written, mut layers, fed, covered) = match (&self.sight, &state.memory, &state.seen) {
             (Sight::Fed { attention, query }, Some(memory), Some(seen)) => {
                 let layers = state.layers[..self.below].to_vec();
-                let before = ScanState { layers, context: seen.context.clone() };
+                let before = state.scan_state(layers, seen);
                 let (after, weights) = self.scan(pass, attention).advance(x, &before, &state.from, memory);
                 let states = after.layers[self.below - 1][0].clone();
                 let now = Seen { context: after.context, weights };
@@ -172,18 +193,20 @@ impl Layers {
                     QueryKind::New => now.clone(),
                     QueryKind::Previous => seen.select(&state.from),
                 };
-                (Written { states, seen: Some(read) }, after.layers, Some(now))
+                (Written { states, seen: Some(read) }, after.layers, Some(now), after.covered)
             }
             _ => {
                 let first = state.pick(..self.below);
                 let (states, layers) = self.stack(pass, x, &rows, &first);
-                let seen = self.look(pass, &states, state.memory.as_ref());
-                (Written { states, seen }, layers, None)
+                let looks = vec![state.look as u32; x.rows()];
+                let seen = self.look(pass, &states, &looks, state.memory.as_ref());
+                (Written { states, seen }, layers, None, None)
             }
         };
         let (written, above) = self.above(pass, written, &rows, &state.pick(self.below..));
         layers.extend(above);
-        (written, LayersState::new(layers, fed, state.memory.clone()))
+        let after = LayersState::new(layers, fed, state.memory.clone());
+        (written, LayersState { covered, look: state.look + 1, ..after })
     }
 
     /// All steps of packed targets; row `i` of the state belongs to place `i`.
@@ -191,7 +214,7 @@ impl Layers {
         let (first, above) = state.layers.split_at(self.below);
         let written = match (&self.sight, &state.memory, &state.seen) {
             (Sight::Fed { attention, query }, Some(memory), Some(seen)) => {
-                let start = ScanState { layers: first.to_vec(), context: seen.context.clone() };
+                let start = state.scan_state(first.to_vec(), seen);
                 let scanned = self.scan(pass, attention).sequence(x, rows, &start, memory);
                 let now = Seen { context: scanned.contexts, weights: scanned.weights };
                 let read = match query {
@@ -207,7 +230,8 @@ impl Layers {
                     of: rows.places().map(|at| of_row(at, memory)).collect(),
                     ..memory.clone()
                 });
-                let seen = self.look(pass, &states, memory.as_ref());
+                let looks: Vec<u32> = rows.places().map(|(_, step)| (state.look + step) as u32).collect();
+                let seen = self.look(pass, &states, &looks, memory.as_ref());
                 Written { states, seen }
             }
         };
@@ -252,10 +276,10 @@ impl Layers {
         if self.residual_from.is_some_and(|from| layer >= from) { add(&output, below) } else { output }
     }
 
-    /// What states look at, all at once: each row of the memory's map is one of them.
-    fn look(&self, pass: &Pass, states: &Var, memory: Option<&Memory>) -> Option<Seen> {
+    /// What states look at, all at once: each row of the memory's map is one of them, and its own look is among `looks`.
+    fn look(&self, pass: &Pass, states: &Var, looks: &[u32], memory: Option<&Memory>) -> Option<Seen> {
         let (attention, memory) = self.sight.attention().zip(memory)?;
-        let [context, weights] = attention.forward(pass, states, memory);
+        let [context, weights] = attention.forward(pass, states, looks, memory);
         Some(Seen { context, weights })
     }
 
@@ -264,7 +288,8 @@ impl Layers {
         let layers = self.layers[..self.below].iter().map(|layer| layer.weights(pass)).collect();
         let [query, vector] = attention.weights(pass);
         let cell = self.layers[0].cell();
-        Scan { cell, score: attention.score().engine(), layers, query, vector }
+        let focus = attention.focusing(pass);
+        Scan { cell, score: attention.score().engine(), layers, query, vector, focus }
     }
 }
 

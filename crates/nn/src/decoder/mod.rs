@@ -95,7 +95,7 @@ pub struct Sequence {
     /// What the next token is predicted from: target rows × hidden.
     pub features: Var,
     /// target rows × layers·heads·source steps; without attention, none, and none from a Transformer or a convolutional writer that learns
-    pub weights: Option<Tensor>,
+    pub weights: Option<Var>,
 }
 
 /// The weights of all layers side by side: rows × layers·heads·source steps.

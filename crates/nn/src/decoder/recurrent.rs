@@ -119,10 +119,6 @@ fn input(word: &Var, told: Option<&Var>) -> Var {
     told.map_or_else(|| word.clone(), |told| concat_columns(&[word, told]))
 }
 
-fn weights(written: Written) -> Option<Tensor> {
-    written.seen.map(|seen| Tensor::clone(seen.weights.value()))
-}
-
 impl Decoder for RecurrentDecoder {
     type State = RecurrentState;
 
@@ -133,7 +129,8 @@ impl Decoder for RecurrentDecoder {
         let features = self.features(pass, &written, told, &word); // [rows, hidden]
         let logits = self.output.forward(pass, &features); // [rows, vocabulary]
         let state = RecurrentState { layers, told: state.told.clone() };
-        Stepped { logits, state, weights: weights(written) }
+        let weights = written.seen.map(|seen| Tensor::clone(seen.weights.value()));
+        Stepped { logits, state, weights }
     }
 
     fn sequence(&self, pass: &Pass, target: &Packed, state: &RecurrentState) -> Sequence {
@@ -144,6 +141,6 @@ impl Decoder for RecurrentDecoder {
         let written = self.layers.sequence(pass, &input(&word, told.as_ref()), rows, &state.layers);
         let features = self.features(pass, &written, told.as_ref(), &word); // [target rows, hidden]
         let features = pass.dropout(features, rows, self.dropout, DROPOUT + 1);
-        Sequence { features, weights: weights(written) }
+        Sequence { features, weights: written.seen.map(|seen| seen.weights) }
     }
 }

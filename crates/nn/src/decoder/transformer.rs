@@ -163,6 +163,6 @@ impl Decoder for TransformerDecoder {
             let fed = layer.feed_forward.forward(pass, &stream.read, rows, residual.dropout(), number);
             stream = residual.join(pass, &stream, &fed, rows); // [target rows, width]
         }
-        Sequence { features: residual.end(pass, stream), weights: beside(weights) }
+        Sequence { features: residual.end(pass, stream), weights: beside(weights).map(Var::constant) }
     }
 }

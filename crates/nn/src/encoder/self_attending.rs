@@ -79,7 +79,7 @@ impl SelfAttendingLayer {
                 rows: until(rows, step + 1),
                 of: (0..places as u32).collect(),
             };
-            let [context, _] = self.attention.forward(pass, &after[0], &memory); // [places, hidden]
+            let [context, _] = self.attention.forward(pass, &after[0], &[], &memory); // [places, hidden]
             before = std::iter::once(context).chain(after.into_iter().skip(1)).collect();
             keys = Some(all_keys);
         }

@@ -8,7 +8,7 @@ use couplet_nn::{
 use couplet_tensor::{Device, Params, Tape};
 
 /// The config of each case of `fixtures/pytorch/models.py`.
-const CASES: [(&str, &str); 25] = [
+const CASES: [(&str, &str); 31] = [
     (
         "rnn_last_state",
         "bridge = 'copy'\nencoder = { kind = 'rnn', bidirectional = false }\nattention.score = 'none'\ndecoder = { kind = 'rnn' }",
@@ -95,6 +95,34 @@ const CASES: [(&str, &str); 25] = [
     (
         "lstm_self_attending",
         "encoder = { self_attention = 'additive' }\nattention = { size = 4 }\ndecoder = {}",
+    ),
+    (
+        "lstm_local_monotonic",
+        "encoder = {}\nattention = { size = 4, local = 'monotonic', window = 1 }\ndecoder = {}",
+    ),
+    (
+        "gru_local_predictive",
+        "encoder = { kind = 'gru' }\ndecoder = { kind = 'gru' }\n\
+         attention = { score = 'general', local = 'predictive', window = 2, size = 4, query = 'previous' }",
+    ),
+    (
+        "lstm_local_not_fed",
+        "encoder = {}\ndecoder = {}\n\
+         attention = { score = 'query-key', size = 4, heads = 2, local = 'predictive', window = 3, feed = false }",
+    ),
+    (
+        "lstm_coverage",
+        "encoder = {}\nattention = { size = 4, coverage = true, coverage_loss = 0.5 }\ndecoder = {}",
+    ),
+    (
+        "gru_coverage_heads",
+        "encoder = { kind = 'gru', layers = 2 }\ndecoder = { kind = 'gru' }\n\
+         attention = { score = 'dot', heads = 2, coverage = true, query = 'previous' }",
+    ),
+    (
+        "rnn_coverage_loss",
+        "encoder = { kind = 'rnn' }\nattention = { score = 'general', feed = false, coverage_loss = 1.5 }\n\
+         decoder = { kind = 'rnn' }",
     ),
     (
         "rnn_linear_heads",

@@ -282,7 +282,11 @@ fn readers_without_recurrence() {
 
 /// Each score in each order with each of some writers, and a choice of the attention's.
 fn check_attention(choice: &str, writers: &[&str]) {
-    for (score, order) in SCORES.iter().flat_map(|score| ORDERS.map(|order| (score, order))) {
+    check_orders(choice, writers, ORDERS.into_iter());
+}
+
+fn check_orders(choice: &str, writers: &[&str], orders: impl Iterator<Item = &'static str> + Clone) {
+    for (score, order) in SCORES.iter().flat_map(|score| orders.clone().map(move |order| (score, order))) {
         let sight = format!("attention = {{ {score}{order}, {choice} }}\nreadout = 'joined'");
         for writer in writers {
             let config = config(READERS[0], &sight, writer).expect("nothing of it is refused");
@@ -294,6 +298,18 @@ fn check_attention(choice: &str, writers: &[&str]) {
 #[test]
 fn deep_writers() {
     check_attention("layer = 'first'", &DEEP_WRITERS);
+}
+
+/// Scores of every form, bent in every way; only what is fed can be covered.
+#[test]
+fn bent_attention() {
+    let writers = [WRITERS[0], WRITERS[3]];
+    check_attention("local = 'monotonic', window = 1", &writers);
+    check_attention("local = 'predictive', window = 2", &writers);
+    check_attention("coverage_loss = 0.1, layer = 'first'", &[DEEP_WRITERS[0]]);
+    for choice in ["coverage = true", "coverage = true, local = 'predictive', coverage_loss = 0.1"] {
+        check_orders(choice, &writers, ORDERS.into_iter().filter(|order| !order.contains("feed = false")));
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@
 
 use couplet_tensor::cell::Lstm;
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, CrossEntropy, LayerWeights, Memory, Scan, ScanState, concat_columns, cross_entropy,
-    embedding, gather_rows, linear, recurrent, tanh,
+    AnyCell, AnyScore, CrossEntropy, Focusing, LayerWeights, Memory, Scan, ScanState, concat_columns,
+    cross_entropy, embedding, gather_rows, linear, recurrent, tanh,
 };
 use couplet_tensor::score::Additive;
 use couplet_tensor::{Direction, Init, Param, Params, Rows, Tape, Var};
@@ -183,6 +183,7 @@ impl Model {
             layers: self.decoder.iter().map(|layer| layer.weights(on)).collect(),
             query: Some(on(self.query)),
             vector: Some(on(self.vector)),
+            focus: Focusing::default(),
         };
         let zero = scan.zero_state(batch.target_rows.batch(), &memory);
         let start = ScanState { layers: starts, ..zero };

@@ -8,6 +8,7 @@ pub mod arrange;
 pub mod attention;
 pub mod cell_step;
 pub mod convolution;
+pub mod coverage_loss;
 pub mod cross_entropy;
 pub mod dense;
 pub mod dropout;
@@ -30,9 +31,12 @@ mod time_loop;
 pub use arrange::{
     concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block, steps_before,
 };
-pub use attention::{AnyScore, Memory, attend};
+pub use attention::{
+    AnyScore, Coverage, Focus, Focusing, Local, LocalWindow, Memory, Place, attend, attend_focused,
+};
 pub use cell_step::cell_step;
 pub use convolution::{Window, convolution};
+pub use coverage_loss::coverage_loss;
 pub use cross_entropy::{CrossEntropy, cross_entropy};
 pub use dense::dense;
 pub use dropout::{Dropout, Dropped, dropout};
@@ -66,6 +70,7 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         attention::cuda::source::<Linear<Relu>>(),
         attention::cuda::source::<Linear<Identity>>(),
         convolution::cuda::SOURCE,
+        coverage_loss::cuda::SOURCE,
         cross_entropy::cuda::SOURCE,
         dense::cuda::source::<Relu>(),
         dense::cuda::source::<dense::Gelu>(),

@@ -5,10 +5,10 @@ use crate::activation::Tanh;
 use crate::device::Device;
 use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    CrossEntropy, Dropout, Dropped, Pooling, add, balanced_sum, concat_columns, concat_rows, cross_entropy,
-    dense, dropout, embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss,
-    multiply_elements, pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax,
-    steps_before, tanh,
+    CrossEntropy, Dropout, Dropped, Pooling, add, balanced_sum, concat_columns, concat_rows, coverage_loss,
+    cross_entropy, dense, dropout, embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear,
+    logistic_loss, multiply_elements, pool, relu, repeat_over_steps, residual_norm, row_block, scale,
+    sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::{Average, Optimiser, Rule};
 use crate::params::{Init, Param, Params};
@@ -52,6 +52,7 @@ pub(super) fn cases() -> Vec<Case> {
         cross_entropies("cross_entropy, bias and smoothing", true, 0.1),
         cross_entropies("cross_entropy", false, 0.1).into_iter().map(Case::with_large_products).collect(),
         logistic_losses(),
+        coverage_losses(),
         optimisers("adam", Rule::ADAM, None),
         optimisers("adam, clipped", Rule::ADAM, Some(0.5)),
         optimisers("adam, below its limit", Rule::ADAM, Some(500.0)),
@@ -253,6 +254,21 @@ fn likeliests() -> Vec<Case> {
         [there, log_p].map(|numbers| Var::constant(Tensor::new(device, rows, wanted, &numbers))).to_vec()
     };
     over_shapes("likeliest", |rows, columns| vec![random("x", rows, columns)], found).collect()
+}
+
+fn coverage_losses() -> Vec<Case> {
+    let sizes: [(&[usize], usize); 5] =
+        [(&[], 3), (&[0, 2], 1), (&[3, 1, 4], 7), (&[5; 40], 33), (&[2, 31], 1031)];
+    let case = |(lengths, columns): (&[usize], usize)| {
+        let rows = Arc::new(Rows::new(lengths));
+        let inputs = vec![random("energies", rows.total(), columns)];
+        let sizes = format!("targets of {lengths:?}, {columns} columns");
+        Case::new("coverage_loss", Expect::Rounding, sizes, inputs, move |vars| {
+            let weights = softmax(&vars[0], &vec![columns as u32; rows.total()]);
+            vec![coverage_loss(&weights, &rows, 0.1)]
+        })
+    };
+    sizes.into_iter().map(case).collect()
 }
 
 fn logistic_losses() -> Vec<Case> {

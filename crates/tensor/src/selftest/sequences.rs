@@ -1,13 +1,14 @@
 //! The cases of cells, attention, recurrent layers and decoders.
 
-use super::case::{Case, Expect, Input, random, weight};
+use super::case::{Case, Expect, Input, random, weight, wide};
 use crate::activation::{Identity, Relu, Sigmoid, Tanh};
 use crate::cell::{Gru, Lstm, Simple};
 use crate::ops::dense::GatedLinear;
 use crate::ops::{
-    AnyCell, AnyScore, Dropout, Dropped, GateNorm, LayerWeights, Memory, MultiHead, Norm, Past, Scan,
-    ScanState, Window, attend, attend_past, cell_step, convolution, cross_attention, recurrent, rotary,
-    rotary::Turned, self_attention,
+    AnyCell, AnyScore, Coverage, Dropout, Dropped, Focus, Focusing, GateNorm, LayerWeights, Local,
+    LocalWindow, Memory, MultiHead, Norm, Past, Place, Scan, ScanState, Window, attend, attend_focused,
+    attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::Turned, self_attention,
+    sigmoid,
 };
 use crate::rows::{Direction, Rows};
 use crate::score::{Additive, Dot, Linear};
@@ -26,6 +27,8 @@ pub(super) fn cases() -> Vec<Case> {
         cell_steps(lstm, "cell_step, lstm"),
         attentions(additive, "attend, additive", 300),
         attentions(dot, "attend, dot", 300),
+        focused_attentions(additive, "attend, additive"),
+        focused_attentions(dot, "attend, dot"),
         attentions(AnyScore::of::<Linear<Sigmoid>>(), "attend, linear sigmoid", 1),
         attentions(AnyScore::of::<Linear<Tanh>>(), "attend, linear tanh", 1),
         attentions(AnyScore::of::<Linear<Relu>>(), "attend, linear relu", 1),
@@ -49,6 +52,8 @@ pub(super) fn cases() -> Vec<Case> {
         decoders(gru, dot, "gru dot"),
         decoders(lstm, additive, "lstm additive"),
         decoders(lstm, dot, "lstm dot"),
+        focused_decoders(lstm, additive, "lstm additive"),
+        focused_decoders(gru, dot, "gru dot"),
     ];
     let with_large_products = [
         layers(gru, "recurrent, gru"),
@@ -233,6 +238,85 @@ fn attentions(score: AnyScore, name: &'static str, deepest: usize) -> Vec<Case> 
         })
     };
     sizes.into_iter().flat_map(|size| [1, 3].map(|heads| case(size, heads))).collect()
+}
+
+/// How attention is bent: the reach of a window around a step or around a share of the length, and whether it is covered.
+const BENDS: [(&str, Option<(usize, bool)>, bool); 4] = [
+    ("window around a step", Some((2, false)), false),
+    ("window around a share", Some((3, true)), false),
+    ("covered", None, true),
+    ("window around a share, covered", Some((4, true)), true),
+];
+
+fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
+    let many: Vec<u32> = (0..70).map(|reader| reader % 3).collect();
+    // Lengths of the sources, who reads which; heads; depth and width of a head.
+    let sizes: [(&[usize], &[u32], usize, usize, usize); 5] = [
+        (&[1], &[0], 1, 1, 1),
+        (&[0, 0], &[0, 1], 2, 7, 9),
+        (&[3, 0, 9, 1], &[3, 1, 0, 2], 1, 33, 130),
+        (&[8, 0, 7], &[1, 0, 1, 2, 1], 3, 9, 7),
+        (&[33, 7, 0], &many, 2, 40, 5),
+    ];
+    let case = |(bend, window, covered): (&str, Option<(usize, bool)>, bool), size: usize| {
+        let (sources, of, heads, depth, width) = sizes[size];
+        let sizes = format!("{} readers of {sources:?}, {heads} heads of {depth} and {width}", of.len());
+        let (rows, of): (_, Arc<[u32]>) = (Arc::new(Rows::new(sources)), of.into());
+        let mut inputs = vec![
+            random("query", of.len(), heads * depth),
+            keys(score, rows.total(), heads * depth),
+            random("values", rows.total(), heads * width),
+            wide("place", of.len(), heads),
+            random("so far", of.len(), heads * rows.steps()),
+            weight("cover", 1, heads * depth),
+        ];
+        inputs.extend(score.has_vector().then(|| weight("vector", 1, heads * depth)));
+        Case::new(format!("{name}, {bend}"), Expect::Products, sizes, inputs, move |vars| {
+            let (keys, values) = (vars[1].clone(), vars[2].clone());
+            let memory = Memory { keys, values, heads, rows: Arc::clone(&rows), of: Arc::clone(&of) };
+            let place =
+                |share| if share { Place::Share(sigmoid(&vars[3])) } else { Place::Step(vars[3].clone()) };
+            let focus = Focus {
+                window: window.map(|(reach, share)| LocalWindow { reach, place: place(share) }),
+                coverage: covered.then(|| Coverage { so_far: vars[4].clone(), weight: vars[5].clone() }),
+            };
+            attend_focused(score, &vars[0], vars.get(6), &memory, &focus).to_vec()
+        })
+    };
+    BENDS
+        .into_iter()
+        .flat_map(|bend| (0..sizes.len()).map(move |size| (bend, size)))
+        .map(|(bend, size)| case(bend, size))
+        .collect()
+}
+
+/// Decoders whose attention is bent, with the weights of that behind all others.
+fn focused_decoders(cell: AnyCell, score: AnyScore, name: &str) -> Vec<Case> {
+    let case = |decoder: Decoder, predicted: bool| {
+        let mut inputs = decoder.all_inputs(cell, score, decoder.targets.total());
+        let own = inputs.len();
+        inputs.extend([
+            weight("W_place", 5, decoder.hidden),
+            weight("v_place", decoder.heads, 5),
+            weight("cover", 1, decoder.depth),
+        ]);
+        let name = format!("scan, {name}, {}", if predicted { "a predicted place" } else { "its own step" });
+        let sizes = decoder.sizes();
+        Case::new(name, Expect::Products, sizes, inputs, move |vars| {
+            let (x, start, memory, scan) = decoder.parts(cell, score, &vars[..own]);
+            let predict = predicted.then(|| [vars[own].clone(), vars[own + 1].clone()]);
+            // Behind a product, a window is so large that it ends nowhere: where products round otherwise, its end jumps.
+            let reach = if predicted { 1000 } else { 3 };
+            let focus =
+                Focusing { local: Some(Local { reach, predict }), coverage: Some(vars[own + 2].clone()) };
+            let result = Scan { focus, ..scan }.sequence(&x, &decoder.targets, &start, &memory);
+            vec![result.states, result.contexts, result.weights]
+        })
+    };
+    all_decoders()
+        .into_iter()
+        .flat_map(|decoder| [false, true].map(|predicted| case(decoder.clone(), predicted)))
+        .collect()
 }
 
 /// The weights of a recurrent layer, with a bias of the state where the cell has use for one, and with a norm of the gates where it
@@ -445,7 +529,8 @@ impl Decoder {
         let query = self.projected.then(|| next(&mut vars));
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
         let memory = Memory { keys, values, heads: self.heads, rows, of };
-        let scan = Scan { cell, score, layers, query, vector: vars.next().cloned() };
-        (x, ScanState { layers: first, context }, memory, scan)
+        let scan =
+            Scan { cell, score, layers, query, vector: vars.next().cloned(), focus: Focusing::default() };
+        (x, ScanState::new(first, context), memory, scan)
     }
 }

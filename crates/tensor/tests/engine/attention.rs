@@ -1,9 +1,9 @@
 //! Attention: the scores by hand, and every reader of every source against the reference.
 
-use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, sequence};
+use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, numbers, sequence};
 use couplet_tensor::activation::{Relu, Sigmoid, Tanh};
 use couplet_tensor::ops::attention::reference;
-use couplet_tensor::ops::{AnyScore, Memory, attend};
+use couplet_tensor::ops::{AnyScore, Coverage, Focus, LocalWindow, Memory, Place, attend, attend_focused};
 use couplet_tensor::score::{Additive, Dot, Linear, Score};
 use couplet_tensor::{Rows, Var};
 use std::sync::Arc;
@@ -193,6 +193,152 @@ fn two_heads_by_hand() {
     // First head: da = (2, 1, 3), Σ a·da = 2, de = (0, −0.2, 0.2), dk = 1·de.
     // Second head: da = (5, 1, 9), Σ a·da = 5, de = (0, −1, 1), dk = 2·de.
     assert_close("gradient of the keys", &pass.gradients[1], &[0.0, 0.0, -0.2, -2.0, 0.2, 2.0], HAND);
+}
+
+/// Attention that is bent: by a window around a step or a share of the length, by the weights so far, or by both.
+#[derive(Clone, Debug)]
+struct Bent {
+    case: Case,
+    /// The reach, and whether places are shares.
+    window: Option<(usize, bool)>,
+    covered: bool,
+}
+
+impl Bent {
+    /// Those of the case, a place, and the weights so far with what they are multiplied with.
+    fn inputs(&self, score: AnyScore) -> Vec<Input> {
+        let Case { sources, of, heads, depth, .. } = &self.case;
+        let places = numbers("place", of.len() * heads).into_iter();
+        // Up to a step behind the last, or behind all of the shorter sources.
+        let place = |place: f32| match self.window {
+            Some((_, true)) => place.abs(),
+            _ => place.abs() * 9.0,
+        };
+        let own = [
+            Input::new("place", of.len(), *heads, &places.map(place).collect::<Vec<_>>()),
+            Input::random("so far", of.len(), heads * sources.steps()),
+            Input::random("cover", 1, *depth),
+        ];
+        own.into_iter().chain(self.case.inputs(score)).collect()
+    }
+
+    fn run(&self, score: AnyScore, vars: &[Var]) -> Vec<Var> {
+        let (own, vars) = vars.split_at(3);
+        let (rows, of) = (Arc::clone(&self.case.sources), Arc::clone(&self.case.of));
+        let memory =
+            Memory { keys: vars[1].clone(), values: vars[2].clone(), heads: self.case.heads, rows, of };
+        let place = |share| if share { Place::Share } else { Place::Step };
+        let focus = Focus {
+            window: self
+                .window
+                .map(|(reach, share)| LocalWindow { reach, place: place(share)(own[0].clone()) }),
+            coverage: self.covered.then(|| Coverage { so_far: own[1].clone(), weight: own[2].clone() }),
+        };
+        attend_focused(score, &vars[0], vars.get(3), &memory, &focus).to_vec()
+    }
+
+    fn reference<S: Score>(&self, numbers: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let (own, numbers) = numbers.split_at(3);
+        let Case { sources, of, heads, depth, width } = &self.case;
+        let vector = numbers.get(3).map_or(&[][..], Vec::as_slice);
+        let (mut contexts, mut all_weights) = (Vec::new(), Vec::new());
+        for (row, (query, &place)) in numbers[0].chunks(*depth).zip(&**of).enumerate() {
+            let part = |packed: &[f64], columns| sequence(sources, packed, columns, place as usize);
+            let (keys, values) = (part(&numbers[1], *depth), part(&numbers[2], *width));
+            let places = &own[0][row * heads..][..*heads];
+            let columns = heads * sources.steps();
+            let at =
+                |share| if share { reference::Place::Share(places) } else { reference::Place::Step(places) };
+            let focus = reference::Focus {
+                window: self.window.map(|(reach, share)| (reach, at(share))),
+                coverage: self.covered.then(|| (&own[1][row * columns..][..columns], own[2].as_slice())),
+            };
+            let (context, weights) =
+                reference::attend_focused::<S>(query, vector, &keys, &values, *heads, *width, &focus);
+            contexts.extend(context);
+            for mut of_head in weights {
+                of_head.resize(sources.steps(), 0.0);
+                all_weights.extend(of_head);
+            }
+        }
+        vec![contexts, all_weights]
+    }
+}
+
+fn bent_equals_reference<S: Score>() {
+    let score = AnyScore::of::<S>();
+    let many: Vec<u32> = (0..40).map(|reader| reader % 3).collect();
+    let cases = [
+        Case::new(&[1], &[0], 1, 1),
+        Case::new(&[0, 0], &[0, 1], 7, 9),
+        Case::new(&[3, 0, 9, 1], &[3, 1, 0, 2], 9, 7),
+        Case::new(&[8, 0, 7], &[1, 0, 1, 2, 1], 8, 8).with_heads(2),
+        Case::new(&[33, 7, 0], &many, 33, 33),
+    ];
+    let bends = [(Some((2, false)), false), (Some((3, true)), false), (None, true), (Some((1, true)), true)];
+    for (case, (window, covered)) in cases.into_iter().flat_map(|case| bends.map(|bend| (case.clone(), bend)))
+    {
+        let bent = Bent { case, window, covered };
+        check(&bent.inputs(score), |vars| bent.run(score, vars), |numbers| bent.reference::<S>(numbers));
+    }
+}
+
+#[test]
+fn bent_attention_equals_the_reference() {
+    bent_equals_reference::<Additive>();
+    bent_equals_reference::<Dot>();
+    bent_equals_reference::<Linear<Sigmoid>>();
+}
+
+/// The three keys of `a_context_by_hand`, whose energies are ln 0.6, ln 0.2 and ln 0.2, bent.
+fn bent_by_hand(place: f32, so_far: &[f32; 3], window: Option<(usize, bool)>, covered: bool) -> Pass {
+    let energies = if covered { [0.0; 3] } else { [0.6f32.ln(), 0.2f32.ln(), 0.2f32.ln()] };
+    let inputs = [
+        Input::new("place", 1, 1, &[place]),
+        Input::new("so far", 1, 3, so_far),
+        Input::new("cover", 1, 1, &[2.0]),
+        Input::new("query", 1, 1, &[1.0]),
+        Input::new("keys", 3, 1, &energies),
+        Input::new("values", 3, 2, &[1.0, 0.0, 0.0, 1.0, 2.0, 1.0]),
+    ];
+    let bent = Bent { case: Case::new(&[3], &[0], 1, 2), window, covered };
+    by_hand(&inputs, |vars| bent.run(AnyScore::of::<Dot>(), vars))
+}
+
+#[test]
+fn a_window_around_a_step_by_hand() {
+    // One step on either side of the first are the first and the second: 0.6 and 0.2 of 0.8.
+    let pass = bent_by_hand(0.0, &[0.0; 3], Some((1, false)), false);
+    assert_close("weights", &pass.outputs[1], &[0.75, 0.25, 0.0], HAND);
+    assert_close("context", &pass.outputs[0], &[0.75, 0.25], HAND);
+    // The source has no seventh step: around its last one are the second and the third, which weigh the same.
+    let pass = bent_by_hand(6.0, &[0.0; 3], Some((1, false)), false);
+    assert_close("weights", &pass.outputs[1], &[0.0, 0.5, 0.5], HAND);
+}
+
+#[test]
+fn a_window_around_a_share_by_hand() {
+    // p = 3·0.25 = 0.75, so the third step is too far away: the softmax is 0.75 and 0.25. With σ = 1/2, the first is multiplied with
+    // e^(−2·0.75²) = 0.324652, the second with e^(−2·0.25²) = 0.882497.
+    let pass = bent_by_hand(0.25, &[0.0; 3], Some((1, true)), false);
+    assert_close("weights", &pass.outputs[1], &[0.243489, 0.220624, 0.0], HAND);
+    assert_close("context", &pass.outputs[0], &[0.243489, 0.220624], HAND);
+    // Of the sum of context and weights, both have the gradient 2: dp = Σ 2·b_j·(j − p)/σ²
+    // = 8·(0.243489·(−0.75) + 0.220624·0.25) = −1.019687, and of the share three times that.
+    assert_close("gradient of the share", &pass.gradients[0], &[-3.059060], HAND);
+}
+
+#[test]
+fn coverage_by_hand() {
+    // Keys of zero become 2·½ln 0.6, 2·½ln 0.2 and 2·½ln 0.2: the weights are 0.6, 0.2 and 0.2 again.
+    let so_far = [0.6f32.ln() / 2.0, 0.2f32.ln() / 2.0, 0.2f32.ln() / 2.0];
+    let pass = bent_by_hand(0.0, &so_far, None, true);
+    assert_close("weights", &pass.outputs[1], &[0.6, 0.2, 0.2], HAND);
+    // de_j = (−0.24, −0.08, 0.32) as there, which is also dk_j; of the weights so far twice that, and of the 2
+    // −0.24·½ln 0.6 + 0.24·½ln 0.2 = −0.131833.
+    assert_close("gradient of the keys", &pass.gradients[4], &[-0.24, -0.08, 0.32], HAND);
+    assert_close("gradient of the weights so far", &pass.gradients[1], &[-0.48, -0.16, 0.64], HAND);
+    assert_close("gradient of what they are multiplied with", &pass.gradients[2], &[-0.131833], HAND);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use crate::support::{Input, isas, layer_inputs, layer_weights, numbers};
 use couplet_tensor::activation::{Relu, Sigmoid};
 use couplet_tensor::cell::{Gru, Lstm, Simple};
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, Memory, Pooling, Scan, flatten_steps, linear, logistic_loss, pool, recurrent,
-    repeat_over_steps, steps_before,
+    AnyCell, AnyScore, Focusing, Memory, Pooling, Scan, flatten_steps, linear, logistic_loss, pool,
+    recurrent, repeat_over_steps, steps_before,
 };
 use couplet_tensor::score::{Additive, Linear};
 use couplet_tensor::{Device, Direction, Isa, Params, Rows, Tape, Tensor, Var};
@@ -77,6 +77,7 @@ fn give(x: &Var, rows: &Arc<Rows>, weights: &[Var]) -> Given {
         layers: vec![gru],
         query: Some(query),
         vector: None,
+        focus: Focusing::default(),
     };
     let first = scan.sequence(&before, rows, &scan.zero_state(rows.batch(), &by_linear), &by_linear);
     let by_additive = memory(states.clone(), 2);
@@ -86,6 +87,7 @@ fn give(x: &Var, rows: &Arc<Rows>, weights: &[Var]) -> Given {
         layers: vec![lstm],
         query: None,
         vector: Some(vector),
+        focus: Focusing::default(),
     };
     let second = scan.sequence(&before, rows, &scan.zero_state(rows.batch(), &by_additive), &by_additive);
     Given {

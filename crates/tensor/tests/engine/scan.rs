@@ -6,7 +6,7 @@ use crate::support::{
 };
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
-use couplet_tensor::ops::{AnyCell, AnyScore, Memory, Scan, ScanState, Scanned, gather_rows};
+use couplet_tensor::ops::{AnyCell, AnyScore, Focusing, Memory, Scan, ScanState, Scanned, gather_rows};
 use couplet_tensor::score::{Additive, Dot, Score};
 use couplet_tensor::{Rows, Var};
 use std::sync::Arc;
@@ -70,8 +70,9 @@ impl Case {
         let layers = (0..self.layers).map(|_| layer_weights(cell, &mut vars, self.norm)).collect();
         let start = (0..self.layers).map(|_| vars.by_ref().take(cell.parts()).cloned().collect()).collect();
         let query = if self.projected { vars.next().cloned() } else { None };
-        let scan = Scan { cell, score, layers, query, vector: vars.next().cloned() };
-        let start = ScanState { layers: start, context };
+        let scan =
+            Scan { cell, score, layers, query, vector: vars.next().cloned(), focus: Focusing::default() };
+        let start = ScanState::new(start, context);
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
         let memory = Memory { keys, values, heads: self.heads, rows, of };
         let result = sequence(&scan, &x, &self.targets, &start, &memory);
@@ -226,10 +227,8 @@ fn of_step((state, weights): (ScanState, Var)) -> Scanned {
 /// The rows of a state that those of a step go on from.
 fn select(state: &ScanState, from: &[u32]) -> ScanState {
     let pick = |part: &Var| gather_rows(part, from);
-    ScanState {
-        layers: state.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect(),
-        context: pick(&state.context),
-    }
+    let layers = state.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect();
+    ScanState::new(layers, pick(&state.context))
 }
 
 /// Each row goes on from its own, or two from one.

@@ -3,7 +3,7 @@
 use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices, memory_of};
 use couplet_tensor::activation::Sigmoid;
 use couplet_tensor::cell::{Gru, Lstm};
-use couplet_tensor::ops::{AnyCell, AnyScore, Memory, Scan, ScanState};
+use couplet_tensor::ops::{AnyCell, AnyScore, Focusing, Memory, Scan, ScanState};
 use couplet_tensor::score::{Additive, Dot, Linear};
 
 #[test]
@@ -57,14 +57,13 @@ fn check(cell: AnyCell, score: AnyScore, mut case: Case, way: Way) {
         layers: (0..2).map(|l| case.layer(&format!("l{l}"))).collect(),
         query: case.weight_if_any("query"),
         vector: case.weight_if_any("vector"),
+        focus: Focusing::default(),
     };
     let first = |case: &mut Case, l: usize| {
         parts.iter().map(|part| case.input(&format!("start_{part}_l{l}"), &batch)).collect()
     };
-    let start = ScanState {
-        layers: (0..2).map(|l| first(&mut case, l)).collect(),
-        context: case.input("context", &batch),
-    };
+    let layers = (0..2).map(|l| first(&mut case, l)).collect();
+    let start = ScanState::new(layers, case.input("context", &batch));
     let x = case.input("x", &packed);
     let scanned = match way {
         Way::Fused => scan.sequence(&x, &targets, &start, &memory),

@@ -18,6 +18,9 @@ impl AttentionConfig {
             ("layer", self.layer != QueryLayer::Top),
             ("query", self.query != QueryKind::New),
             ("feed", !self.feed),
+            ("local", self.local.is_some()),
+            ("coverage", self.coverage),
+            ("coverage_loss", self.coverage_loss.is_some()),
             ("activation", self.activation.is_some()),
         ];
         if self.score == AttentionKind::None {
@@ -44,6 +47,23 @@ impl AttentionConfig {
             self.query == QueryKind::Previous && !self.feed,
             "model.attention.query = \"previous\" with model.attention.feed = false",
             "what the previous state sees enters the next one; set feed = true, or query = \"new\"",
+        )?;
+        refuse_if(
+            self.window.is_some() && self.local.is_none(),
+            "model.attention.window without model.attention.local",
+            "choose local = \"monotonic\" or \"predictive\", or leave it out",
+        )?;
+        check_sizes([("model.attention.window", self.window())])?;
+        refuse_if(
+            self.coverage && !self.feed,
+            "model.attention.coverage with model.attention.feed = false",
+            "what was looked at goes from step to step, as a context that is fed does; set feed = true",
+        )?;
+        let weight = self.coverage_loss.unwrap_or(1.0);
+        refuse_if(
+            !(weight > 0.0 && weight.is_finite()),
+            format!("model.attention.coverage_loss = {weight}"),
+            "a weight above 0; for no such loss, leave it out",
         )
     }
 

@@ -3,8 +3,8 @@ use crate::activation::ActivationKind;
 use crate::attention::{AttentionKind, ScoreKind};
 use crate::cell::{ReaderKind, WriterKind};
 use crate::config::{
-    AttentionConfig, Bidirectional, BridgeKind, ContextKind, EncoderConfig, InputKind, ModelConfig,
-    OnlyLayer, QueryKind, QueryLayer, Reach, ReadoutKind, Sizes, Tied,
+    AttentionConfig, Bidirectional, BridgeKind, ContextKind, EncoderConfig, InputKind, LocalKind,
+    ModelConfig, OnlyLayer, QueryKind, QueryLayer, Reach, ReadoutKind, Sizes, Tied,
 };
 
 /// What is said about the default config with some changes.
@@ -158,6 +158,35 @@ fn residual_connections_are_refused_by_name() {
         config.encoder.residual_from = Some(2);
     };
     assert_eq!(refusal(wide), "model.encoder.residual_from = 2: layer 2 makes 256 numbers of 512");
+}
+
+#[test]
+fn windows_and_coverage_are_refused_by_name() {
+    let said = |change: fn(&mut AttentionConfig)| refusal(|config| change(&mut config.attention));
+    assert_eq!(
+        said(|attention| attention.window = Some(3)),
+        "model.attention.window without model.attention.local"
+    );
+    assert_eq!(
+        said(|attention| (attention.local, attention.window) = (Some(LocalKind::Monotonic), Some(0))),
+        "model.attention.window = 0"
+    );
+    assert_eq!(said(|attention| attention.local = Some(LocalKind::Predictive)), "nothing");
+    assert_eq!(
+        said(|attention| {
+            (attention.score, attention.local) = (AttentionKind::None, Some(LocalKind::Monotonic));
+        }),
+        "model.attention.local with model.attention.score = \"none\""
+    );
+    assert_eq!(
+        said(|attention| (attention.coverage, attention.feed) = (true, false)),
+        "model.attention.coverage with model.attention.feed = false"
+    );
+    assert_eq!(said(|attention| attention.coverage_loss = Some(-1.0)), "model.attention.coverage_loss = -1");
+    assert_eq!(
+        said(|attention| (attention.coverage, attention.coverage_loss) = (true, Some(1.0))),
+        "nothing"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Attention of many rows. Going back, each source is dealt to one worker, with all rows that read it.
 
-use super::row::{Backward, Forward, Sources, ValuesBack, part};
-use super::{AnyScore, Memory};
+use super::row::{Backward, Bend, BendBack, Covered, Forward, Source, Sources, ValuesBack, Window, part};
+use super::{AnyScore, Focus, Memory};
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
 use crate::pool::Worker;
@@ -26,8 +26,41 @@ pub(crate) struct Attending<'a> {
     pub(crate) query: Grid<'a>,
     pub(crate) vector: &'a [f32],
     pub(crate) memory: Sources<'a>,
+    pub(crate) focus: FocusRows<'a>,
     pub(crate) weights: Grid<'a>,
     pub(crate) context: Grid<'a>,
+}
+
+/// The tensors of many rows' [`Focus`].
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FocusRows<'a> {
+    /// The places, whether they are shares of the length, and the reach.
+    window: Option<(&'a Tensor, bool, usize)>,
+    /// The weights so far, and what they are multiplied with.
+    coverage: Option<(&'a Tensor, &'a [f32])>,
+}
+
+impl<'a> FocusRows<'a> {
+    fn new(focus: &'a Focus) -> Self {
+        let window = focus.window.as_ref();
+        let coverage = focus.coverage.as_ref();
+        FocusRows {
+            window: window.map(|window| (window.place.var().value(), window.place.is_share(), window.reach)),
+            coverage: coverage.map(|coverage| (coverage.so_far.value(), coverage.weight.value().data())),
+        }
+    }
+
+    /// What bends the attention of a row, in a head's columns.
+    fn at(&self, row: usize, head: usize, source: Source<'a>) -> Bend<'a> {
+        let window = |(places, share, reach): (&Tensor, bool, usize)| {
+            Window::new(places.row(row)[head], share, reach, source.length())
+        };
+        let covered = |(so_far, weight): (&'a Tensor, &'a [f32])| Covered {
+            so_far: &so_far.row(row)[source.weight_columns()],
+            weight: &weight[source.key_columns()],
+        };
+        Bend { window: self.window.map(window), coverage: self.coverage.map(covered) }
+    }
 }
 
 impl Attending<'_> {
@@ -36,7 +69,7 @@ impl Attending<'_> {
     /// # Safety
     /// Nobody may write to the row's query, and nobody else may use its weights and context.
     pub(crate) unsafe fn forward(&self, cpu: &Cpu, row: usize, place: usize) {
-        for source in self.memory.at(self.memory.of[place] as usize) {
+        for (head, source) in self.memory.at(self.memory.of[place] as usize).enumerate() {
             // SAFETY: handed on.
             let (query, weights, context) = unsafe {
                 (
@@ -46,7 +79,8 @@ impl Attending<'_> {
                 )
             };
             let vector = part(self.vector, source.key_columns());
-            self.score.forward(cpu.isa, Forward { query, vector, source, weights, context });
+            let bend = self.focus.at(row, head, source);
+            self.score.forward(cpu.isa, Forward { query, vector, source, bend, weights, context });
         }
     }
 }
@@ -83,6 +117,10 @@ pub(crate) struct AttendingBack<'a> {
     pub(crate) dvector: Grid<'a>,
     /// One row for each worker.
     pub(crate) denergy: Grid<'a>,
+    /// Of what bends the attention: rows × heads, rows × heads·source steps, and one row for each source.
+    dplace: Grid<'a>,
+    dso_far: Grid<'a>,
+    dcover: Grid<'a>,
 }
 
 impl AttendingBack<'_> {
@@ -97,9 +135,11 @@ impl AttendingBack<'_> {
         row: usize,
         place: usize,
     ) {
-        let Attending { score, memory, .. } = *forward;
+        let Attending { score, memory, focus, .. } = *forward;
         let at = memory.of[place] as usize;
-        for source in memory.at(at) {
+        for (head, source) in memory.at(at).enumerate() {
+            let windowed = if focus.window.is_some() { head..head + 1 } else { 0..0 };
+            let covered = |columns| if focus.coverage.is_some() { columns } else { 0..0 };
             let (keys, values, steps) =
                 (source.key_columns(), source.value_columns(), source.weight_columns());
             // SAFETY: handed on.
@@ -108,13 +148,19 @@ impl AttendingBack<'_> {
                     query: forward.query.row(row, keys.clone()),
                     vector: part(forward.vector, keys.clone()),
                     source,
+                    bend: focus.at(row, head, source),
                     weights: forward.weights.row(row, steps.clone()),
                     dcontext: self.dcontext.row(row, values),
                     dweights: self.dweights.map(|grid| grid.row(row, steps.clone())),
                     denergy: self.denergy.row_mut(worker.index, 0..memory.rows.steps()),
                     dquery: self.dquery.row_mut(row, keys.clone()),
                     dkeys: self.dkeys,
-                    dvector: self.dvector.row_mut(at, if score.has_vector() { keys } else { 0..0 }),
+                    dvector: self.dvector.row_mut(at, if score.has_vector() { keys.clone() } else { 0..0 }),
+                    dbend: BendBack {
+                        dplace: self.dplace.row_mut(row, windowed),
+                        dso_far: self.dso_far.row_mut(row, covered(steps)),
+                        dweight: self.dcover.row_mut(at, covered(keys)),
+                    },
                 };
                 score.backward(cpu.isa, row);
             }
@@ -128,17 +174,24 @@ pub(crate) struct Sums {
     pub(crate) dkeys: Tensor,
     pub(crate) dvector: Tensor,
     pub(crate) denergy: Tensor,
+    dplace: Tensor,
+    dso_far: Tensor,
+    dcover: Tensor,
 }
 
 impl Sums {
-    pub(crate) fn new(cpu: &Cpu, score: AnyScore, rows: usize, memory: &Memory) -> Sums {
+    pub(crate) fn new(cpu: &Cpu, score: AnyScore, rows: usize, memory: &Memory, focus: &Focus) -> Sums {
         let device = memory.keys.device();
         let (depth, batch) = (memory.keys.columns(), memory.rows.batch());
+        let covered = |columns| if focus.coverage.is_some() { columns } else { 0 };
         Sums {
             dquery: Tensor::scratch(device, rows, depth),
             dkeys: Tensor::zeros(device, memory.rows.total(), depth),
             dvector: Tensor::zeros(device, batch, if score.has_vector() { depth } else { 0 }),
             denergy: Tensor::scratch(device, cpu.pool.threads(), memory.rows.steps()),
+            dplace: Tensor::zeros(device, rows, focus.window.as_ref().map_or(0, |_| memory.heads)),
+            dso_far: Tensor::scratch(device, rows, covered(memory.weight_columns())),
+            dcover: Tensor::zeros(device, batch, covered(depth)),
         }
     }
 
@@ -154,6 +207,9 @@ impl Sums {
             dkeys: self.dkeys.grid_mut(),
             dvector: self.dvector.grid_mut(),
             denergy: self.denergy.grid_mut(),
+            dplace: self.dplace.grid_mut(),
+            dso_far: self.dso_far.grid_mut(),
+            dcover: self.dcover.grid_mut(),
         }
     }
 }
@@ -164,6 +220,7 @@ pub(super) fn forward(
     query: &Tensor,
     vector: Option<&Tensor>,
     memory: &Memory,
+    focus: &Focus,
 ) -> (Tensor, Tensor) {
     let (rows, device) = (query.rows(), query.device());
     let mut context = Tensor::scratch(device, rows, memory.values.columns());
@@ -174,6 +231,7 @@ pub(super) fn forward(
         query: query.grid(),
         vector: vector.map_or(&[], Tensor::data),
         memory,
+        focus: FocusRows::new(focus),
         weights: weights.grid_mut(),
         context: context.grid_mut(),
     };
@@ -186,7 +244,8 @@ pub(super) fn forward(
     (context, weights)
 }
 
-/// The gradients of query, keys, values and vector, from those of context and weights.
+/// The gradients of query, keys, values, vector and focus, from those of context and weights.
+#[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
 pub(super) fn backward(
     cpu: &Cpu,
     score: AnyScore,
@@ -196,15 +255,17 @@ pub(super) fn backward(
     query: &Var,
     vector: Option<&Var>,
     memory: &Memory,
+    focus: &Focus,
 ) {
     let rows = query.rows();
-    let mut sums = Sums::new(cpu, score, rows, memory);
+    let mut sums = Sums::new(cpu, score, rows, memory, focus);
     let back = sums.grids(dcontext.grid(), dweights);
     let attending = Attending {
         score,
         query: query.value().grid(),
         vector: vector.map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
+        focus: FocusRows::new(focus),
         weights: weights.grid(),
         context: Grid::reading(&[], 0),
     };
@@ -217,6 +278,13 @@ pub(super) fn backward(
     });
     let alone = Rows::new(&vec![1; rows]);
     gradients.add(query, sums.dquery.clone());
+    if let Some(window) = &focus.window {
+        gradients.add(window.place.var(), sums.dplace.clone());
+    }
+    if let Some(coverage) = &focus.coverage {
+        gradients.add(&coverage.so_far, sums.dso_far.clone());
+        gradients.write(&coverage.weight, |dw, update| column_sums(cpu, sums.dcover.mat(), dw, update));
+    }
     memory_gradients(cpu, gradients, sums, memory, vector, weights, dcontext, &alone);
 }
 

@@ -2,7 +2,7 @@
 //! values and vector are computed from them in one go, each number by one thread: no matter who reads a source, and in which
 //! order, nothing is added up by two.
 
-use super::{AnyScore, Memory};
+use super::{AnyScore, Focus, Memory};
 use crate::cuda::{Arg, Cuda, DeviceRows, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
 use crate::lane::source::{Symbol, function};
 use crate::ops::sums::cuda::column_sums;
@@ -47,8 +47,19 @@ pub(crate) struct Attending<'a> {
     rows: DeviceRows,
     of: Indices,
     vector: Option<Pointer>,
+    /// None, where nothing is bent: then simpler kernels do.
+    focus: Option<&'a Focus>,
     forward: Kernel,
     backward: Kernel,
+}
+
+/// The gradients of a [`Focus`], where there is one.
+#[derive(Default)]
+pub(crate) struct FocusBack {
+    /// count × heads
+    places: Option<Tensor>,
+    /// count × heads·source steps
+    so_far: Option<Tensor>,
 }
 
 /// The rows of a step, or all: where each of their tensors begins.
@@ -67,8 +78,11 @@ impl<'a> Attending<'a> {
         score: AnyScore,
         memory: &'a Memory,
         vector: Option<&Tensor>,
+        focus: Option<&'a Focus>,
     ) -> Attending<'a> {
         let device = memory.keys.device();
+        let [forward, backward] =
+            if focus.is_some() { ["forward_focused", "backward_focused"] } else { ["forward", "backward"] };
         Attending {
             cuda,
             score,
@@ -76,9 +90,23 @@ impl<'a> Attending<'a> {
             rows: DeviceRows::new(device, &memory.rows),
             of: Indices::new(device, &memory.of),
             vector: vector.map(Tensor::pointer),
-            forward: cuda.kernel(&score.source(), "forward"),
-            backward: cuda.kernel(&score.source(), "backward"),
+            focus,
+            forward: cuda.kernel(&score.source(), forward),
+            backward: cuda.kernel(&score.source(), backward),
         }
+    }
+
+    /// What the kernels take of a focus; nothing, where there is none.
+    fn focused(&self) -> Vec<Arg<'_>> {
+        let Some(focus) = self.focus else { return Vec::new() };
+        let (window, coverage) = (focus.window.as_ref(), focus.coverage.as_ref());
+        vec![
+            window.map(|window| window.place.var().value().pointer()).into(),
+            window.map_or(0, |window| window.reach).into(),
+            window.is_some_and(|window| window.place.is_share()).into(),
+            coverage.map(|coverage| coverage.so_far.value().pointer()).into(),
+            coverage.map(|coverage| coverage.weight.value().pointer()).into(),
+        ]
     }
 
     fn sources(&self) -> [Arg<'_>; 8] {
@@ -99,7 +127,9 @@ impl<'a> Attending<'a> {
         let steps = self.rows.steps;
         assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention has room for {LONGEST}");
         // In eights: the compiler reads that many at a time where it unrolls a loop, also behind the last one.
-        let shared = steps.max(1).next_multiple_of(8) * size_of::<f32>();
+        // A window may begin anywhere.
+        let behind = if self.focus.is_some() { 8 } else { 0 };
+        let shared = (steps.max(1).next_multiple_of(8) + behind) * size_of::<f32>();
         Launch { blocks: [count, self.memory.heads], threads: [1024, 1], shared }
     }
 
@@ -108,6 +138,7 @@ impl<'a> Attending<'a> {
         let arguments = [
             &[rows.query.into(), self.vector.into()],
             &self.sources()[..],
+            &self.focused(),
             &[rows.weights.into(), context.into()],
         ]
         .concat();
@@ -123,15 +154,30 @@ impl<'a> Attending<'a> {
         dweights: Option<Pointer>,
         denergies: Pointer,
         dquery: Pointer,
-    ) {
+    ) -> FocusBack {
+        let device = self.memory.keys.device();
+        let mut back = FocusBack::default();
+        let mut of_focus: Vec<Arg> = Vec::new();
+        if let Some(focus) = self.focus {
+            let scratch = |columns| Tensor::scratch(device, rows.count, columns);
+            back.places = focus.window.as_ref().map(|_| scratch(self.memory.heads));
+            back.so_far = focus.coverage.as_ref().map(|_| scratch(self.memory.weight_columns()));
+            of_focus.extend(
+                [&mut back.places, &mut back.so_far]
+                    .map(|tensor| Arg::from(tensor.as_mut().map(Tensor::pointer_mut))),
+            );
+        }
         let arguments = [
             &[rows.query.into(), self.vector.into()],
             &self.sources()[..],
+            &self.focused(),
             &[rows.weights.into(), dcontext.into(), dweights.into(), denergies.into(), dquery.into()],
+            &of_focus,
         ]
         .concat();
         // SAFETY: as in the forward pass.
         unsafe { self.cuda.launch(self.backward, self.launch(rows.count), &arguments) };
+        back
     }
 
     /// The gradients of keys, vector and values, from what all rows, packed as `readers`, have left.
@@ -149,7 +195,9 @@ impl<'a> Attending<'a> {
         let (total, columns) = memory.keys.shape();
         let mut dkeys = Tensor::scratch(device, total, columns);
         let mut dvector = self.score.has_vector().then(|| Tensor::scratch(device, total, columns));
-        let arguments = [
+        let coverage = self.focus.and_then(|focus| focus.coverage.as_ref());
+        let mut dcover = coverage.map(|_| Tensor::scratch(device, total, columns));
+        let read = [
             query.into(),
             self.vector.into(),
             memory.keys.value().pointer().into(),
@@ -160,16 +208,26 @@ impl<'a> Attending<'a> {
             memory.of_head().0.into(),
             readers.starts().into(),
             readers.rows().into(),
+        ];
+        let written = [
             denergies.pointer().into(),
             dkeys.pointer_mut().into(),
             dvector.as_mut().map(Tensor::pointer_mut).into(),
         ];
+        let of_focus = self.focus.map(|_| Arg::from(dcover.as_mut().map(Tensor::pointer_mut)));
+        let arguments = [&read[..], &self.focused(), &written, of_focus.as_slice()].concat();
+        let kernel = if self.focus.is_some() { "keys_back_focused" } else { "keys_back" };
         let how = Launch { blocks: [self.rows.batch, self.rows.steps], ..Launch::blocks(1) };
         // SAFETY: the readers are rows of the queries and of the energies' gradients.
-        unsafe { self.cuda.launch(self.cuda.kernel(&self.score.source(), "keys_back"), how, &arguments) };
+        unsafe { self.cuda.launch(self.cuda.kernel(&self.score.source(), kernel), how, &arguments) };
         gradients.add(&memory.keys, dkeys);
         if let (Some(vector), Some(dvector)) = (vector, dvector) {
             gradients.write_cuda(vector, |dv, update| column_sums(self.cuda, dvector.view(), dv, update));
+        }
+        if let (Some(coverage), Some(dcover)) = (coverage, dcover) {
+            gradients.write_cuda(&coverage.weight, |dw, update| {
+                column_sums(self.cuda, dcover.view(), dw, update);
+            });
         }
         if gradients.wants(&memory.values) {
             gradients.add(&memory.values, self.values_gradient(&readers, weights, dcontext));
@@ -205,16 +263,18 @@ pub(super) fn forward(
     query: &Tensor,
     vector: Option<&Tensor>,
     memory: &Memory,
+    focus: &Focus,
 ) -> (Tensor, Tensor) {
     let (rows, device) = (query.rows(), query.device());
     let mut context = Tensor::scratch(device, rows, memory.values.columns());
     let mut weights = Tensor::scratch(device, rows, memory.weight_columns());
     let own = AttendingRows { count: rows, query: query.pointer(), weights: weights.pointer_mut() };
-    Attending::new(cuda, score, memory, vector).forward(own, context.pointer_mut());
+    Attending::new(cuda, score, memory, vector, focus.bent()).forward(own, context.pointer_mut());
     (context, weights)
 }
 
-/// The gradients of query, keys, values and vector, from those of context and weights.
+/// The gradients of query, keys, values, vector and focus, from those of context and weights.
+#[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
 pub(super) fn backward(
     cuda: &Cuda,
     score: AnyScore,
@@ -224,15 +284,23 @@ pub(super) fn backward(
     query: &Var,
     vector: Option<&Var>,
     memory: &Memory,
+    focus: &Focus,
 ) {
     let ((rows, columns), device) = (query.shape(), query.device());
     let mut dquery = Tensor::scratch(device, rows, columns);
     let mut denergies = Tensor::scratch(device, rows, memory.weight_columns());
-    let attending = Attending::new(cuda, score, memory, vector.map(Var::value));
+    let attending = Attending::new(cuda, score, memory, vector.map(Var::value), focus.bent());
     let own = AttendingRows { count: rows, query: query.value().pointer(), weights: weights.pointer() };
     let dweights = dweights.map(Tensor::pointer);
-    attending.backward(own, dcontext.pointer(), dweights, denergies.pointer_mut(), dquery.pointer_mut());
+    let back =
+        attending.backward(own, dcontext.pointer(), dweights, denergies.pointer_mut(), dquery.pointer_mut());
     gradients.add(query, dquery);
+    if let (Some(window), Some(dplaces)) = (&focus.window, back.places) {
+        gradients.add(window.place.var(), dplaces);
+    }
+    if let (Some(coverage), Some(dso_far)) = (&focus.coverage, back.so_far) {
+        gradients.add(&coverage.so_far, dso_far);
+    }
     let alone = Rows::new(&vec![1; rows]);
     let query = query.value().pointer();
     attending.memory_gradients(gradients, &alone, query, vector, &denergies, (weights, dcontext));

@@ -15,17 +15,23 @@
 //! Row `i` reads the source at place `of[i]`, so that keys and values need not be copied when several rows read the same
 //! source or the rows change their order. An empty source gives a zero context.
 //!
+//! [`attend_focused`] may be bent ([`Focus`]): by a window, outside of which weights are zero, and by what was looked at before.
+//!
 //! Back: `dv_j = a_j·dc`, `da_j = v_j·dc` (plus the gradient of the weights themselves), then through the softmax to the
-//! energies, and term by term to query, key and vector; the terms are computed again, not kept.
+//! energies, and term by term to query, key and vector; the terms are computed again, not kept. In a window whose weights are
+//! `b_j = a_j·g_j` with `g_j = exp(−(j − p)²/(2σ²))`, `da_j = g_j·db_j` and `dp = Σ_j db_j·b_j·(j − p)/σ²`; of keys `k_j + w·u_j`,
+//! `dw = Σ_j u_j·dk_j` and `du_j = w·dk_j`.
 
 mod any_score;
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+mod focus;
 pub mod reference;
 pub(crate) mod row;
 
 pub use any_score::AnyScore;
+pub use focus::{Coverage, Focus, Focusing, Local, LocalWindow, Place};
 
 use crate::device::on_device;
 use crate::profile;
@@ -81,22 +87,35 @@ impl Memory {
 
 /// The context of each row and the weights that made it; see the [module](self).
 pub fn attend(score: AnyScore, query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
+    attend_focused(score, query, vector, memory, &Focus::default())
+}
+
+/// The same, bent by a focus.
+pub fn attend_focused(
+    score: AnyScore,
+    query: &Var,
+    vector: Option<&Var>,
+    memory: &Memory,
+    focus: &Focus,
+) -> [Var; 2] {
     let _span = profile::span("attend", query.device());
     memory.check(score, query.rows(), query.columns(), vector);
+    focus.check(query.rows(), memory);
     let vector_value = vector.map(Var::value);
     let (context, weights) = on_device!(query.device(),
-        cpu => cpu::forward(cpu, score, query.value(), vector_value, memory),
-        cuda => cuda::forward(cuda, score, query.value(), vector_value, memory));
-    let inputs: Vec<&Var> = [query, &memory.keys, &memory.values].into_iter().chain(vector).collect();
+        cpu => cpu::forward(cpu, score, query.value(), vector_value, memory, focus),
+        cuda => cuda::forward(cuda, score, query.value(), vector_value, memory, focus));
+    let inputs: Vec<&Var> =
+        [query, &memory.keys, &memory.values].into_iter().chain(vector).chain(focus.inputs()).collect();
     record(&inputs, [context, weights.clone()], {
-        let (query, vector, memory) = (query.clone(), vector.cloned(), memory.clone());
+        let (query, vector, memory, focus) = (query.clone(), vector.cloned(), memory.clone(), focus.clone());
         move |gradients, [dcontext, dweights]| {
             let zeros = || Tensor::zeros(query.device(), query.rows(), memory.values.columns());
             let dcontext = dcontext.unwrap_or_else(zeros);
             let (upstream, vector) = ((&dcontext, dweights.as_ref()), vector.as_ref());
             on_device!(query.device(),
-                cpu => cpu::backward(cpu, score, gradients, upstream, &weights, &query, vector, &memory),
-                cuda => cuda::backward(cuda, score, gradients, upstream, &weights, &query, vector, &memory));
+                cpu => cpu::backward(cpu, score, gradients, upstream, &weights, &query, vector, &memory, &focus),
+                cuda => cuda::backward(cuda, score, gradients, upstream, &weights, &query, vector, &memory, &focus));
         }
     })
 }

@@ -110,12 +110,100 @@ pub(super) fn part(vector: &[f32], range: Range<usize>) -> &[f32] {
     if vector.is_empty() { vector } else { &vector[range] }
 }
 
+/// What bends the attention of a head's row.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Bend<'a> {
+    pub(crate) window: Option<Window>,
+    pub(crate) coverage: Option<Covered<'a>>,
+}
+
+/// The steps around a place.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    middle: f32,
+    reach: f32,
+    /// Whether weights fall off from the middle.
+    falls: bool,
+}
+
+/// The weights so far, and what they are multiplied with where they are added to a key.
+#[derive(Clone, Copy)]
+pub(crate) struct Covered<'a> {
+    pub(crate) so_far: &'a [f32],
+    pub(crate) weight: &'a [f32],
+}
+
+impl Window {
+    /// Around a step, or around a share of the source's length.
+    #[inline(always)]
+    pub(crate) fn new(place: f32, share: bool, reach: usize, length: usize) -> Window {
+        let middle = if share { place * length as f32 } else { place.min(length as f32 - 1.0) };
+        Window { middle, reach: reach as f32, falls: share }
+    }
+
+    #[inline(always)]
+    fn steps(&self, length: usize) -> Range<usize> {
+        let end = ((self.middle + self.reach).floor() + 1.0).max(0.0) as usize;
+        let end = end.min(length);
+        let first = (self.middle - self.reach).ceil().max(0.0) as usize;
+        first.min(end)..end
+    }
+
+    /// How many steps behind the middle.
+    #[inline(always)]
+    fn behind(&self, step: usize) -> f32 {
+        step as f32 - self.middle
+    }
+
+    /// From weights `b = a·g` and their gradients those of the energies, in their place; returns that of the place.
+    #[inline(always)]
+    fn back<V: Vector>(&self, steps: Range<usize>, b: &[f32], db: &mut [f32], length: usize) -> f32 {
+        let inner = dot::<V>(b, db); // Σ a·da, since da = g·db
+        let mut dmiddle = 0.0;
+        for (step, (b, db)) in steps.zip(b.iter().zip(db)) {
+            dmiddle += *db * b * self.behind(step);
+            *db = b * (*db - inner / self.share(step));
+        }
+        let inverse_variance = 4.0 / (self.reach * self.reach);
+        dmiddle * inverse_variance * length as f32
+    }
+
+    /// `exp(−(j − p)²/(2σ²))` with `σ = D/2`.
+    #[inline(always)]
+    fn share(&self, step: usize) -> f32 {
+        let distance = self.behind(step) / self.reach;
+        (-2.0 * distance * distance).exp()
+    }
+}
+
+impl Bend<'_> {
+    /// The steps that are looked at.
+    #[inline(always)]
+    fn steps(&self, length: usize) -> Range<usize> {
+        self.window.map_or(0..length, |window| window.steps(length))
+    }
+
+    /// The window, where weights fall off from its middle.
+    #[inline(always)]
+    fn falling(&self) -> Option<Window> {
+        self.window.filter(|window| window.falls)
+    }
+}
+
+impl Covered<'_> {
+    /// Some places of a key, with the coverage of its step.
+    #[inline(always)]
+    fn key<V: Vector>(&self, step: usize, key: &[f32], range: Range<usize>) -> V {
+        V::load(&self.weight[range.clone()]) * V::lit(self.so_far[step]) + V::load(&key[range])
+    }
+}
+
 /// `Σ term(q, k, v)`.
 #[inline(always)]
-fn energy<S: Score, V: Vector>(query: &[f32], key: &[f32], vector: &[f32]) -> f32 {
+fn energy<S: Score, V: Vector>(query: &[f32], vector: &[f32], key: impl Fn(Range<usize>) -> V) -> f32 {
     let mut sum = V::lit(0.0);
     for range in blocks(query.len()) {
-        let (q, k) = (V::load(&query[range.clone()]), V::load(&key[range.clone()]));
+        let (q, k) = (V::load(&query[range.clone()]), key(range.clone()));
         let mut term = S::term(q, k, V::load(part(vector, range.clone())));
         if range.len() < LANES {
             // A score need not be zero where query and key are.
@@ -145,6 +233,7 @@ pub(crate) struct Forward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
     pub(crate) source: Source<'a>,
+    pub(crate) bend: Bend<'a>,
     pub(crate) weights: &'a mut [f32],
     pub(crate) context: &'a mut [f32],
 }
@@ -154,14 +243,23 @@ impl<S: Score> Kernel for Scored<S, Forward<'_>> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Forward { query, vector, source, weights, context } = self.row;
-        let (weights, beyond) = weights.split_at_mut(source.length());
-        beyond.fill(0.0);
-        for (step, energy_of) in weights.iter_mut().enumerate() {
-            *energy_of = energy::<S, V>(query, source.key(step), vector);
+        let Forward { query, vector, source, bend, weights, context } = self.row;
+        let steps = bend.steps(source.length());
+        weights[..steps.start].fill(0.0);
+        weights[steps.end..].fill(0.0);
+        let weights = &mut weights[steps.clone()];
+        for (step, energy_of) in steps.clone().zip(weights.iter_mut()) {
+            let key = source.key(step);
+            *energy_of = match &bend.coverage {
+                None => energy::<S, V>(query, vector, |range| V::load(&key[range])),
+                Some(covered) => energy::<S, V>(query, vector, |range| covered.key(step, key, range)),
+            };
         }
         softmax_row::<V>(weights);
-        let terms = weights.iter().enumerate().map(|(step, &weight)| (weight, source.value(step)));
+        if let Some(window) = bend.falling() {
+            steps.clone().zip(weights.iter_mut()).for_each(|(step, weight)| *weight *= window.share(step));
+        }
+        let terms = steps.zip(weights).map(|(step, weight)| (*weight, source.value(step)));
         weighted_rows::<V>(context, terms);
     }
 }
@@ -172,6 +270,7 @@ pub(crate) struct Backward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
     pub(crate) source: Source<'a>,
+    pub(crate) bend: Bend<'a>,
     pub(crate) weights: &'a [f32],
     pub(crate) dcontext: &'a [f32],
     pub(crate) dweights: Option<&'a [f32]>,
@@ -183,6 +282,17 @@ pub(crate) struct Backward<'a> {
     pub(crate) dkeys: Grid<'a>,
     /// Added to; empty where the score has no vector.
     pub(crate) dvector: &'a mut [f32],
+    pub(crate) dbend: BendBack<'a>,
+}
+
+/// Where the gradients of what bends the attention go; each is empty where there is no such thing.
+pub(crate) struct BendBack<'a> {
+    /// Overwritten: that of the window's place.
+    pub(crate) dplace: &'a mut [f32],
+    /// Overwritten: those of the weights so far.
+    pub(crate) dso_far: &'a mut [f32],
+    /// Added to: that of what they are multiplied with.
+    pub(crate) dweight: &'a mut [f32],
 }
 
 impl<S: Score> Kernel for Scored<S, Backward<'_>> {
@@ -190,30 +300,51 @@ impl<S: Score> Kernel for Scored<S, Backward<'_>> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Backward { query, vector, source, dquery, dvector, .. } = self.row;
-        let (length, depth) = (source.length(), query.len());
+        let Backward { query, vector, source, bend, dquery, dvector, dbend, .. } = self.row;
+        let depth = query.len();
         let columns = source.key_columns();
-        let (weights, denergy) = (&self.row.weights[..length], &mut self.row.denergy[..length]);
-        for (step, denergy) in denergy.iter_mut().enumerate() {
+        let steps = bend.steps(source.length());
+        let (weights, denergy) = (&self.row.weights[steps.clone()], &mut self.row.denergy[steps.clone()]);
+        for (step, denergy) in steps.clone().zip(denergy.iter_mut()) {
             let of_weight = self.row.dweights.map_or(0.0, |dweights| dweights[step]);
             *denergy = dot::<V>(source.value(step), self.row.dcontext) + of_weight;
         }
-        softmax_row_back::<V>(weights, denergy);
+        match bend.falling() {
+            None => softmax_row_back::<V>(weights, denergy),
+            Some(window) => {
+                dbend.dplace[0] = window.back::<V>(steps.clone(), weights, denergy, source.length())
+            }
+        }
 
         dquery.fill(0.0);
-        for (step, &denergy) in denergy.iter().enumerate() {
+        dbend.dso_far.fill(0.0);
+        for (step, &denergy) in steps.zip(denergy.iter()) {
             let key = source.key(step);
             // SAFETY: the rows of a source belong to the worker that handles it.
             let dkey = unsafe { self.row.dkeys.row_mut(source.row(step), columns.clone()) };
+            let mut dso_far = V::lit(0.0);
             for range in blocks(depth) {
-                let (q, k) = (V::load(&query[range.clone()]), V::load(&key[range.clone()]));
+                let q = V::load(&query[range.clone()]);
+                let k = match &bend.coverage {
+                    None => V::load(&key[range.clone()]),
+                    Some(covered) => covered.key(step, key, range.clone()),
+                };
                 let v = V::load(part(vector, range.clone()));
                 let [dq, dk, dv] = S::term_back(q, k, v, V::lit(denergy));
                 (V::load(&dquery[range.clone()]) + dq).store(&mut dquery[range.clone()]);
                 (V::load(&dkey[range.clone()]) + dk).store(&mut dkey[range.clone()]);
                 if S::VECTOR {
-                    (V::load(&dvector[range.clone()]) + dv).store(&mut dvector[range]);
+                    (V::load(&dvector[range.clone()]) + dv).store(&mut dvector[range.clone()]);
                 }
+                if let Some(covered) = &bend.coverage {
+                    // Behind the last place, weights are loaded as zeros.
+                    dso_far = dso_far + dk * V::load(&covered.weight[range.clone()]);
+                    let dweight = V::load(&dbend.dweight[range.clone()]) + dk * V::lit(covered.so_far[step]);
+                    dweight.store(&mut dbend.dweight[range]);
+                }
+            }
+            if bend.coverage.is_some() {
+                dbend.dso_far[step] = dso_far.sum();
             }
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn forward(
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
     let mut contexts = Tensor::scratch(device, total, width);
     let mut weights = Tensor::scratch(device, total, steps);
-    let attending = Attending::new(cuda, scan.score, memory, scan.vector.as_ref().map(Var::value));
+    let attending = Attending::new(cuda, scan.score, memory, scan.vector.as_ref().map(Var::value), None);
     let top = loops[loops.len() - 1].states.output();
     let query_at = queries.as_mut().map_or(top, Tensor::pointer_mut);
     let (context_at, weights_at) = (contexts.pointer_mut(), weights.pointer_mut());
@@ -104,7 +104,7 @@ pub(super) fn backward(
         .collect();
     let moving: Vec<Parts> = running.iter_mut().map(|layer| Parts::to(layer)).collect();
     let top = loops.len() - 1;
-    let attending = Attending::new(cuda, scan.score, memory, scan.vector.as_ref().map(Var::value));
+    let attending = Attending::new(cuda, scan.score, memory, scan.vector.as_ref().map(Var::value), None);
     let query_at = queries.as_ref().map_or(loops[top].states.output(), Tensor::pointer);
     let (dcontext_at, first_dcontext) = (dcontexts.pointer_mut(), dcontext_start.pointer_mut());
     let (dquery_at, denergy_at) = (dqueries.pointer_mut(), denergies.pointer_mut());

@@ -14,11 +14,13 @@
 //! | states, contexts | packed target rows × hidden, × width |
 //! | weights | packed target rows × heads·source steps |
 //!
+//! Attention may be bent in every step ([`Focusing`]): by a window around a place, or by the weights of all steps before.
+//!
 //! The step takes the context of the step before, computed from the state before: so it is also the order in which the
 //! context is computed first and enters the state, where `c_0` is the context of the first state.
 //!
 //! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score. Where the gates
-//! of a layer are [normalised](crate::ops::GateNorm), it is that loop.
+//! of a layer are [normalised](crate::ops::GateNorm) or attention is bent, it is that loop.
 //! [`Scan::advance`] is one step of it, for a search, in which several rows may go on from one.
 
 mod cpu;
@@ -29,8 +31,8 @@ pub mod reference;
 use super::recurrent::check_start;
 use super::time_loop::Pass as LayerPass;
 use super::{
-    AnyCell, AnyScore, LayerWeights, Memory, attend, cell_step, concat_columns, concat_rows, gather_rows,
-    linear, row_block,
+    AnyCell, AnyScore, Focusing, LayerWeights, Memory, add, attend_focused, cell_step, concat_columns,
+    concat_rows, gather_rows, linear, row_block,
 };
 use crate::device::on_device;
 use crate::profile;
@@ -52,6 +54,8 @@ pub struct Scan {
     pub query: Option<Var>,
     /// 1 × heads·depth, for scores that have a vector
     pub vector: Option<Var>,
+    /// What bends the attention.
+    pub focus: Focusing,
 }
 
 /// Where a decoder stands.
@@ -61,6 +65,10 @@ pub struct ScanState {
     pub layers: Vec<Vec<Var>>,
     /// The context that enters the next step.
     pub context: Var,
+    /// The sum of all weights so far, where attention depends on it and there are any.
+    pub covered: Option<Var>,
+    /// Which step of the target is next.
+    pub step: usize,
 }
 
 /// What a scan returns, for every row of the target.
@@ -137,8 +145,9 @@ impl Scan {
         self.layers[0].hidden()
     }
 
-    fn has_norm(&self) -> bool {
-        self.layers.iter().any(|layer| layer.norm.is_some())
+    /// Whether it is the loop over single steps.
+    fn is_by_steps(&self) -> bool {
+        !self.focus.is_none() || self.layers.iter().any(|layer| layer.norm.is_some())
     }
 
     /// The zero state for a batch.
@@ -146,10 +155,7 @@ impl Scan {
         let device = memory.keys.device();
         let zeros = |columns| Var::constant(Tensor::zeros(device, batch, columns));
         let layer = || (0..self.cell.parts()).map(|_| zeros(self.hidden())).collect();
-        ScanState {
-            layers: self.layers.iter().map(|_| layer()).collect(),
-            context: zeros(memory.values.columns()),
-        }
+        ScanState::new(self.layers.iter().map(|_| layer()).collect(), zeros(memory.values.columns()))
     }
 
     /// One step: `x` holds a row for each place. Returns the next state and the weights.
@@ -164,16 +170,19 @@ impl Scan {
             layers.push(after);
         }
         let query = self.query.as_ref().map_or_else(|| input.clone(), |query| linear(&input, query, None));
-        let [context, weights] = attend(self.score, &query, self.vector.as_ref(), memory);
-        (ScanState { layers, context }, weights)
+        let steps = vec![state.step as u32; x.rows()];
+        let focus = self.focus.focus(&input, &steps, state.covered.as_ref(), memory);
+        let [context, weights] = attend_focused(self.score, &query, self.vector.as_ref(), memory, &focus);
+        let covered = focus.coverage.map(|coverage| add(&coverage.so_far, &weights));
+        (ScanState { layers, context, covered, step: state.step + 1 }, weights)
     }
 
     /// One step of a search, without a way back: row `i` goes on from row `from[i]` of the state. It equals [`Scan::step`] from
-    /// these rows. On the processor, what the state adds to the gates is computed once for each of its rows; where gates are
-    /// normalised, it is that step itself.
+    /// these rows. On the processor, what the state adds to the gates is computed once for each of its rows; where
+    /// gates are normalised or attention is bent, it is that step itself.
     pub fn advance(&self, x: &Var, state: &ScanState, from: &[u32], memory: &Memory) -> (ScanState, Var) {
         let own = state.select(from);
-        if self.has_norm() {
+        if self.is_by_steps() {
             return self.step(x, &own, memory);
         }
         let _span = profile::span("advance", x.device());
@@ -184,7 +193,9 @@ impl Scan {
             cuda => cuda::forward(cuda, self, x.value(), &rows, &own, memory));
         let after = |layer: LayerPass| layer.states.into_iter().map(Var::constant).collect();
         let layers = pass.layers.into_iter().map(after).collect();
-        (ScanState { layers, context: Var::constant(pass.contexts) }, Var::constant(pass.weights))
+        let state =
+            ScanState { step: state.step + 1, ..ScanState::new(layers, Var::constant(pass.contexts)) };
+        (state, Var::constant(pass.weights))
     }
 
     /// All steps of packed targets, one after the other: what [`Scan::sequence`] must equal.
@@ -219,7 +230,7 @@ impl Scan {
 
     /// All steps of packed targets in one operation; see the [module](self).
     pub fn sequence(&self, x: &Var, rows: &Arc<Rows>, start: &ScanState, memory: &Memory) -> Scanned {
-        if self.has_norm() {
+        if self.is_by_steps() {
             return self.sequence_by_steps(x, rows, start, memory);
         }
         let _span = profile::span("scan", x.device());
@@ -271,6 +282,11 @@ fn is_identity(index: &[u32], rows: usize) -> bool {
 }
 
 impl ScanState {
+    /// Before the first step.
+    pub fn new(layers: Vec<Vec<Var>>, context: Var) -> ScanState {
+        ScanState { layers, context, covered: None, step: 0 }
+    }
+
     /// Row `index[i]` as row `i`.
     fn select(&self, index: &[u32]) -> ScanState {
         let unchanged = is_identity(index, self.context.rows());
@@ -278,6 +294,8 @@ impl ScanState {
         ScanState {
             layers: self.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect(),
             context: pick(&self.context),
+            covered: self.covered.as_ref().map(pick),
+            step: self.step,
         }
     }
 
@@ -287,6 +305,8 @@ impl ScanState {
         ScanState {
             layers: self.layers.iter().map(|layer| layer.iter().map(cut).collect()).collect(),
             context: cut(&self.context),
+            covered: self.covered.as_ref().map(cut),
+            step: self.step,
         }
     }
 }

@@ -1,0 +1,137 @@
+use super::Memory;
+use crate::ops::{linear, sigmoid, tanh};
+use crate::tape::Var;
+use crate::tensor::Tensor;
+
+/// What bends attention besides its score; nothing, where nothing is said.
+#[derive(Clone, Debug, Default)]
+pub struct Focus {
+    /// The steps that are looked at.
+    pub window: Option<LocalWindow>,
+    /// The weights that they had before.
+    pub coverage: Option<Coverage>,
+}
+
+/// Local attention (Luong et al. 2015): each head looks only at the steps `j` with `|j − p| ≤ D`.
+#[derive(Clone, Debug)]
+pub struct LocalWindow {
+    /// `D`, the steps on either side.
+    pub reach: usize,
+    /// `p`, the middle.
+    pub place: Place,
+}
+
+/// The middle of a window, for each head of each row: rows × heads.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A step of the source, or its last one where it is shorter. It gets no gradient.
+    Step(Var),
+    /// A share of the source's length, from 0 to 1: `p = S·share`. Behind the softmax, weights are multiplied by
+    /// `exp(−(j − p)²/(2σ²))` with `σ = D/2`.
+    Share(Var),
+}
+
+impl Place {
+    pub(crate) fn var(&self) -> &Var {
+        match self {
+            Place::Step(var) | Place::Share(var) => var,
+        }
+    }
+
+    pub(crate) fn is_share(&self) -> bool {
+        matches!(self, Place::Share(_))
+    }
+}
+
+/// Coverage (Tu et al. 2016, See et al. 2017): the score sees the keys `k_j + w·Σ a_j`, with the sum of the weights that a step
+/// had before.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// rows × heads·source steps
+    pub so_far: Var,
+    /// `w`, 1 × heads·depth
+    pub weight: Var,
+}
+
+impl Focus {
+    /// Itself, where it bends anything.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn bent(&self) -> Option<&Focus> {
+        (self.window.is_some() || self.coverage.is_some()).then_some(self)
+    }
+
+    /// All that may get gradients.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Var> {
+        let place = self.window.as_ref().map(|window| window.place.var());
+        place
+            .into_iter()
+            .chain(self.coverage.iter().flat_map(|coverage| [&coverage.so_far, &coverage.weight]))
+    }
+
+    pub(crate) fn check(&self, readers: usize, memory: &Memory) {
+        if let Some(window) = &self.window {
+            assert!(window.reach > 0, "a window without steps");
+            assert_eq!(window.place.var().shape(), (readers, memory.heads), "a place for each head");
+        }
+        if let Some(coverage) = &self.coverage {
+            let shape = (readers, memory.weight_columns());
+            assert_eq!(coverage.so_far.shape(), shape, "the weights so far");
+            assert_eq!(coverage.weight.shape(), (1, memory.keys.columns()), "the weight of the coverage");
+        }
+    }
+}
+
+/// The weights from which a decoder makes the [`Focus`] of its steps; none, where its attention is not bent.
+#[derive(Clone, Debug, Default)]
+pub struct Focusing {
+    /// Where local attention looks.
+    pub local: Option<Local>,
+    /// `w` of the [`Coverage`].
+    pub coverage: Option<Var>,
+}
+
+/// Where local attention looks.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// The steps on either side of the middle.
+    pub reach: usize,
+    /// `W` and `v` of `p = S·σ(vᵀ tanh(W·s))`: size × hidden and heads × size. Without them, step `t` of the target looks around
+    /// step `t` of the source.
+    pub predict: Option<[Var; 2]>,
+}
+
+impl Focusing {
+    /// Whether nothing is bent.
+    pub fn is_none(&self) -> bool {
+        self.local.is_none() && self.coverage.is_none()
+    }
+
+    /// The focus of states, of which the `i`-th takes step `steps[i]` of its target; `covered` are the weights so far, zero where
+    /// there are none yet.
+    pub fn focus(&self, states: &Var, steps: &[u32], covered: Option<&Var>, memory: &Memory) -> Focus {
+        let window = |local: &Local| LocalWindow {
+            reach: local.reach,
+            place: match &local.predict {
+                Some([weight, vector]) => {
+                    let hidden = tanh(&linear(states, weight, None)); // [rows, size]
+                    Place::Share(sigmoid(&linear(&hidden, vector, None))) // [rows, heads]
+                }
+                None => {
+                    assert_eq!(steps.len(), states.rows(), "a step for each state");
+                    let places: Vec<f32> =
+                        steps.iter().flat_map(|&step| vec![step as f32; memory.heads]).collect();
+                    let places = Tensor::new(states.device(), steps.len(), memory.heads, &places);
+                    Place::Step(Var::constant(places))
+                }
+            },
+        };
+        let zeros = || Var::constant(Tensor::zeros(states.device(), states.rows(), memory.weight_columns()));
+        Focus {
+            window: self.local.as_ref().map(window),
+            coverage: self.coverage.as_ref().map(|weight| Coverage {
+                so_far: covered.cloned().unwrap_or_else(zeros),
+                weight: weight.clone(),
+            }),
+        }
+    }
+}
