@@ -121,6 +121,11 @@ impl Attention {
         }
     }
 
+    /// Whether keys are something else than the states.
+    pub(crate) fn has_keys(&self) -> bool {
+        self.key.is_some() || self.key_scale.is_some()
+    }
+
     /// The keys of states: rows × keys' width.
     pub(crate) fn keys(&self, pass: &Pass, states: &Var) -> Var {
         let keys = self.key.as_ref().map_or_else(|| states.clone(), |key| key.forward(pass, states));

@@ -60,31 +60,37 @@ impl SelfAttendingLayer {
         let zeros = |rows| Var::constant(Tensor::zeros(x.device(), rows, weights.hidden()));
         // What a step goes on from: the context, and what else the cell's state has.
         let mut before: Vec<Var> = (0..cell.parts()).map(|_| zeros(rows.batch())).collect();
-        // The parts of all states so far, as sequences that end with the step are packed.
-        let mut so_far: Vec<Var> = (0..cell.parts()).map(|_| zeros(0)).collect();
-        let mut keys: Option<Var> = None;
-        for (step, walked) in rows.walk(Direction::Forward).enumerate() {
-            let places = walked.rows.len();
+        // All states so far and their keys, packed as the sequences would be that end with the step.
+        let (mut states, mut keys) = (zeros(0), None);
+        let mut walked: Vec<Vec<Var>> = Vec::new();
+        for (step, of_step) in rows.walk(Direction::Forward).enumerate() {
+            let places = of_step.rows.len();
             let running: Vec<Var> = before.iter().map(|part| row_block(part, 0..places)).collect();
             let of_state = weights.of_state(&running[0]); // [places, gates·hidden]
-            let of_input = row_block(&of_input, walked.rows);
+            let of_input = row_block(&of_input, of_step.rows);
             let after = cell_step(cell, &of_input, &of_state, weights.state_bias.as_ref(), &running);
-            so_far = so_far.iter().zip(&after).map(|(all, part)| concat_rows(&[all, part])).collect();
-            let key = self.attention.keys(pass, &after[0]); // [places, keys' width]
-            let all_keys = keys.map_or_else(|| key.clone(), |keys| concat_rows(&[&keys, &key]));
+            states = concat_rows(&[&states, &after[0]]);
+            keys = self.attention.has_keys().then(|| {
+                let own = self.attention.keys(pass, &after[0]); // [places, keys' width]
+                keys.as_ref().map_or_else(|| own.clone(), |keys| concat_rows(&[keys, &own]))
+            });
             let memory = Memory {
-                keys: all_keys.clone(),
-                values: so_far[0].clone(),
+                keys: keys.clone().unwrap_or_else(|| states.clone()),
+                values: states.clone(),
                 heads: 1,
                 rows: until(rows, step + 1),
                 of: (0..places as u32).collect(),
             };
             let [context, _] = self.attention.forward(pass, &after[0], &[], &memory); // [places, hidden]
-            before = std::iter::once(context).chain(after.into_iter().skip(1)).collect();
-            keys = Some(all_keys);
+            before = std::iter::once(context).chain(after.iter().skip(1).cloned()).collect();
+            walked.push(after);
         }
-        let last = so_far.iter().map(|part| last_states(part, rows)).collect();
-        Recurrent { states: so_far.swap_remove(0), last }
+        let last = (0..cell.parts()).map(|part| {
+            let of_steps: Vec<&Var> = walked.iter().map(|parts| &parts[part]).collect();
+            let all = if of_steps.is_empty() { zeros(0) } else { concat_rows(&of_steps) };
+            last_states(&all, rows)
+        });
+        Recurrent { last: last.collect(), states }
     }
 }
 
