@@ -282,11 +282,11 @@ fn readers_without_recurrence() {
 
 /// Each score in each order with each of some writers, and a choice of the attention's.
 fn check_attention(choice: &str, writers: &[&str]) {
-    check_orders(choice, writers, ORDERS.into_iter());
+    check_orders(choice, writers, &ORDERS);
 }
 
-fn check_orders(choice: &str, writers: &[&str], orders: impl Iterator<Item = &'static str> + Clone) {
-    for (score, order) in SCORES.iter().flat_map(|score| orders.clone().map(move |order| (score, order))) {
+fn check_orders(choice: &str, writers: &[&str], orders: &[&str]) {
+    for (score, order) in SCORES.iter().flat_map(|score| orders.iter().map(move |order| (score, order))) {
         let sight = format!("attention = {{ {score}{order}, {choice} }}\nreadout = 'joined'");
         for writer in writers {
             let config = config(READERS[0], &sight, writer).expect("nothing of it is refused");
@@ -307,8 +307,9 @@ fn bent_attention() {
     check_attention("local = 'monotonic', window = 1", &writers);
     check_attention("local = 'predictive', window = 2", &writers);
     check_attention("coverage_loss = 0.1, layer = 'first'", &[DEEP_WRITERS[0]]);
+    let fed: Vec<&str> = ORDERS.into_iter().filter(|order| !order.contains("feed = false")).collect();
     for choice in ["coverage = true", "coverage = true, local = 'predictive', coverage_loss = 0.1"] {
-        check_orders(choice, &writers, ORDERS.into_iter().filter(|order| !order.contains("feed = false")));
+        check_orders(choice, &writers, &fed);
     }
 }
 

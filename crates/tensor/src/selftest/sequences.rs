@@ -240,26 +240,35 @@ fn attentions(score: AnyScore, name: &'static str, deepest: usize) -> Vec<Case> 
     sizes.into_iter().flat_map(|size| [1, 3].map(|heads| case(size, heads))).collect()
 }
 
-/// How attention is bent: the reach of a window around a step or around a share of the length, and whether it is covered.
-const BENDS: [(&str, Option<(usize, bool)>, bool); 4] = [
-    ("window around a step", Some((2, false)), false),
-    ("window around a share", Some((3, true)), false),
-    ("covered", None, true),
-    ("window around a share, covered", Some((4, true)), true),
+/// How attention is bent.
+#[derive(Clone, Copy)]
+struct Bend {
+    name: &'static str,
+    /// The reach of a window, and whether its place is a share of the length or else a step.
+    window: Option<(usize, bool)>,
+    covered: bool,
+}
+
+const BENDS: [Bend; 4] = [
+    Bend { name: "window around a step", window: Some((2, false)), covered: false },
+    Bend { name: "window around a share", window: Some((3, true)), covered: false },
+    Bend { name: "covered", window: None, covered: true },
+    Bend { name: "window around a share, covered", window: Some((4, true)), covered: true },
 ];
 
 fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
     let many: Vec<u32> = (0..70).map(|reader| reader % 3).collect();
-    // Lengths of the sources, who reads which; heads; depth and width of a head.
-    let sizes: [(&[usize], &[u32], usize, usize, usize); 5] = [
-        (&[1], &[0], 1, 1, 1),
-        (&[0, 0], &[0, 1], 2, 7, 9),
-        (&[3, 0, 9, 1], &[3, 1, 0, 2], 1, 33, 130),
-        (&[8, 0, 7], &[1, 0, 1, 2, 1], 3, 9, 7),
-        (&[33, 7, 0], &many, 2, 40, 5),
+    // Lengths of the sources, who reads which; depth and width of a head.
+    let sizes: [(&[usize], &[u32], usize, usize); 5] = [
+        (&[1], &[0], 1, 1),
+        (&[0, 0], &[0, 1], 7, 9),
+        (&[3, 0, 9, 1], &[3, 1, 0, 2], 33, 130),
+        (&[8, 0, 7], &[1, 0, 1, 2, 1], 9, 7),
+        (&[33, 7, 0], &many, 40, 5),
     ];
-    let case = |(bend, window, covered): (&str, Option<(usize, bool)>, bool), size: usize| {
-        let (sources, of, heads, depth, width) = sizes[size];
+    let case = |bend: Bend, size: usize| {
+        let (sources, of, depth, width) = sizes[size];
+        let heads = 1 + size % 3;
         let sizes = format!("{} readers of {sources:?}, {heads} heads of {depth} and {width}", of.len());
         let (rows, of): (_, Arc<[u32]>) = (Arc::new(Rows::new(sources)), of.into());
         let mut inputs = vec![
@@ -271,14 +280,14 @@ fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
             weight("cover", 1, heads * depth),
         ];
         inputs.extend(score.has_vector().then(|| weight("vector", 1, heads * depth)));
-        Case::new(format!("{name}, {bend}"), Expect::Products, sizes, inputs, move |vars| {
+        Case::new(format!("{name}, {}", bend.name), Expect::Products, sizes, inputs, move |vars| {
             let (keys, values) = (vars[1].clone(), vars[2].clone());
             let memory = Memory { keys, values, heads, rows: Arc::clone(&rows), of: Arc::clone(&of) };
             let place =
                 |share| if share { Place::Share(sigmoid(&vars[3])) } else { Place::Step(vars[3].clone()) };
             let focus = Focus {
-                window: window.map(|(reach, share)| LocalWindow { reach, place: place(share) }),
-                coverage: covered.then(|| Coverage { so_far: vars[4].clone(), weight: vars[5].clone() }),
+                window: bend.window.map(|(reach, share)| LocalWindow { reach, place: place(share) }),
+                coverage: bend.covered.then(|| Coverage { so_far: vars[4].clone(), weight: vars[5].clone() }),
             };
             attend_focused(score, &vars[0], vars.get(6), &memory, &focus).to_vec()
         })

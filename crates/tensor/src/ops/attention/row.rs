@@ -312,7 +312,7 @@ impl<S: Score> Kernel for Scored<S, Backward<'_>> {
         match bend.falling() {
             None => softmax_row_back::<V>(weights, denergy),
             Some(window) => {
-                dbend.dplace[0] = window.back::<V>(steps.clone(), weights, denergy, source.length())
+                dbend.dplace[0] = window.back::<V>(steps.clone(), weights, denergy, source.length());
             }
         }
 
