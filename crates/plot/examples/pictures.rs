@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use couplet_plot::{
-    Attention, Background, Bar, Bars, Colour, Curves, Fonts, Group, Panel, Series, View, to_png,
+    Attention, Background, Bar, Bars, Colour, Curves, Fonts, Group, Panel, Scale, Series, View, to_png,
 };
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -68,8 +68,10 @@ fn attentions() -> Vec<(String, Attention)> {
 fn curves() -> Curves {
     let points =
         |shift: f64| (1..60).map(|x| [f64::from(x * 100), 2.0 + shift + 5.0 / f64::from(x)]).collect();
-    let series = |name: &str, shift| Series { name: name.to_owned(), points: points(shift) };
-    let panel = |name: &str, series| Panel { name: name.to_owned(), series };
+    let series =
+        |name: &str, shift| Series { name: name.to_owned(), points: points(shift), spread: Vec::new() };
+    let panel =
+        |name: &str, series| Panel { name: name.to_owned(), scale: Scale::Linear, reach: Vec::new(), series };
     let loss = panel("loss", vec![series("training", 0.0), series("validation", 0.4)]);
     let panels = vec![loss, panel("perplexity", vec![series("validation", 1.0)])];
     Curves { title: "a run".to_owned(), axis: "updates".to_owned(), panels }

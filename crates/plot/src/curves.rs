@@ -1,5 +1,6 @@
 //! How numbers change over time: panels below each other, over one axis.
 
+use crate::label::{Label, text as label_text};
 use crate::svg::{Background, COLOURS, INK, escape, line, open, write};
 
 /// Some panels over one axis.
@@ -18,8 +19,22 @@ pub struct Curves {
 pub struct Panel {
     /// What the numbers are.
     pub name: String,
+    /// How they go up.
+    pub scale: Scale,
+    /// Numbers that have a place in it besides those of its curves: so that panels can have the same scale.
+    pub reach: Vec<f64>,
     /// The curves.
     pub series: Vec<Series>,
+}
+
+/// How the numbers of a panel go up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// By equal differences.
+    #[default]
+    Linear,
+    /// By equal factors. A number that is not above 0 leaves a gap.
+    Logarithmic,
 }
 
 /// One curve.
@@ -29,6 +44,8 @@ pub struct Series {
     pub name: String,
     /// Where on the axis, and how much. A number that is not finite leaves a gap.
     pub points: Vec<[f64; 2]>,
+    /// How far the number of each point spreads, up and down: drawn as whiskers. None for points without.
+    pub spread: Vec<f64>,
 }
 
 const WIDTH: f64 = 720.0;
@@ -41,6 +58,15 @@ const GAP: f64 = 56.0;
 const BOTTOM: f64 = 48.0;
 /// About so many numbers stand at an axis.
 const TICKS: f64 = 4.0;
+
+/// So many names of curves have room above a panel. Where one has more, all names stand below the axis, side by side.
+const NAMES_ABOVE: usize = 4;
+const NAMES_BESIDE: usize = 3;
+const NAME_PITCH: f64 = 20.0;
+/// Names below the axis are cut at so many columns of a terminal.
+const NAME: usize = 28;
+/// How the lines of the first curves, of the next ones and so on are broken, when all colours are used.
+const DASHES: [&str; 3] = ["", " stroke-dasharray=\"7 4\"", " stroke-dasharray=\"2 4\""];
 
 /// The numbers between two ends, and round ones among them.
 struct Range {
@@ -66,6 +92,13 @@ impl Range {
         Range { low, high, ticks: ticks.collect() }
     }
 
+    /// From a whole number to a whole number, with whole ones between.
+    fn of_whole_powers(&self) -> Range {
+        let low = self.low.floor();
+        let Range { low, high, ticks } = Range::of([low, self.high.ceil().max(low + 1.0)].into_iter());
+        Range { low, high, ticks: ticks.into_iter().filter(|tick| tick.fract() == 0.0).collect() }
+    }
+
     fn place(&self, x: f64) -> f64 {
         (x - self.low) / (self.high - self.low)
     }
@@ -82,6 +115,34 @@ fn round_step(least: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
+impl Scale {
+    /// Where a number stands; none where it has no place.
+    fn of(self, number: f64) -> Option<f64> {
+        let place = match self {
+            Scale::Linear => number,
+            Scale::Logarithmic if number > 0.0 => number.log10(),
+            Scale::Logarithmic => f64::NAN,
+        };
+        place.is_finite().then_some(place)
+    }
+
+    /// The places of numbers.
+    fn range(self, numbers: impl Iterator<Item = f64>) -> Range {
+        let range = Range::of(numbers.filter_map(|number| self.of(number)));
+        match self {
+            Scale::Linear => range,
+            Scale::Logarithmic => range.of_whole_powers(),
+        }
+    }
+
+    fn label(self, tick: f64, step: f64) -> String {
+        match self {
+            Scale::Linear => label(tick, step),
+            Scale::Logarithmic => format!("1e{tick:.0}"),
+        }
+    }
+}
+
 /// A number at an axis, with as many places as the step needs.
 fn label(x: f64, step: f64) -> String {
     if x != 0.0 && step < 1e-3 {
@@ -91,23 +152,50 @@ fn label(x: f64, step: f64) -> String {
     format!("{x:.places$}")
 }
 
+impl Series {
+    /// All that is drawn of it: its numbers and the ends of its whiskers.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> {
+        let spread = self.spread.iter().copied().chain(std::iter::repeat(0.0));
+        self.points.iter().zip(spread).flat_map(|(&[_, y], by)| [y - by, y, y + by])
+    }
+}
+
 impl Curves {
     /// An SVG file.
     pub fn to_svg(&self, background: Background) -> String {
-        let rows = self.panels.len() as f64;
-        let height = TOP + rows * PANEL + (rows - 1.0).max(0.0) * GAP + BOTTOM;
+        let (rows, names) = (self.panels.len() as f64, self.names_below());
+        let plot = TOP + rows * PANEL + (rows - 1.0).max(0.0) * GAP + BOTTOM;
+        let height = plot + names.len().div_ceil(NAMES_BESIDE) as f64 * NAME_PITCH;
         let mut svg = String::new();
         open(&mut svg, [WIDTH, height], &self.title, background);
         let points = self.panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.points);
         let across = Range::of(points.map(|point| point[0]));
         for (row, panel) in self.panels.iter().enumerate() {
             let top = TOP + row as f64 * (PANEL + GAP);
-            draw_panel(&mut svg, panel, &across, top);
+            draw_panel(&mut svg, panel, &names, &across, top);
         }
-        let (middle, y) = ((LEFT + WIDTH - RIGHT) / 2.0, height - 12.0);
+        let (middle, y) = ((LEFT + WIDTH - RIGHT) / 2.0, plot - 12.0);
         text(&mut svg, &format!("x=\"{middle}\" y=\"{y}\" text-anchor=\"middle\""), &escape(&self.axis));
+        for (i, name) in names.iter().enumerate() {
+            draw_name(&mut svg, name, i, plot + 2.0);
+        }
         svg.push_str("</svg>\n");
         svg
+    }
+
+    /// The names of all curves, each once, where a panel has more than stand above it; else none. A curve looks the same in all panels
+    /// then.
+    fn names_below(&self) -> Vec<&str> {
+        if self.panels.iter().all(|panel| panel.series.len() <= NAMES_ABOVE) {
+            return Vec::new();
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for series in self.panels.iter().flat_map(|panel| &panel.series) {
+            if !names.contains(&series.name.as_str()) {
+                names.push(&series.name);
+            }
+        }
+        names
     }
 }
 
@@ -115,9 +203,29 @@ fn text(svg: &mut String, place: &str, escaped: &str) {
     line(svg, format_args!("<text class=\"text\" fill=\"{INK}\" {place}>{escaped}</text>"));
 }
 
-fn draw_panel(svg: &mut String, panel: &Panel, across: &Range, top: f64) {
-    let points = || panel.series.iter().flat_map(|series| &series.points);
-    let up = Range::of(points().map(|point| point[1]));
+/// How curve number `i` is drawn.
+fn stroke(i: usize) -> String {
+    let (colour, dash) = (i % COLOURS.len(), DASHES[i / COLOURS.len() % DASHES.len()]);
+    format!(
+        "class=\"s{colour}\" stroke=\"{}\" fill=\"none\" stroke-width=\"1.8\" \
+         stroke-linejoin=\"round\" stroke-linecap=\"round\"{dash}",
+        COLOURS[colour]
+    )
+}
+
+/// A name below the axis, behind a piece of its line.
+fn draw_name(svg: &mut String, name: &str, i: usize, top: f64) {
+    let wide = (WIDTH - LEFT - RIGHT) / NAMES_BESIDE as f64;
+    let x = LEFT + (i % NAMES_BESIDE) as f64 * wide;
+    let y = top + (i / NAMES_BESIDE) as f64 * NAME_PITCH;
+    line(svg, format_args!("<path {} d=\"M{x} {y}h28\"/>", stroke(i)));
+    let place = format!("class=\"text\" x=\"{}\" y=\"{}\"", x + 36.0, y + 4.0);
+    label_text(svg, format_args!("{place}"), &Label::new(name, NAME));
+}
+
+fn draw_panel(svg: &mut String, panel: &Panel, names: &[&str], across: &Range, top: f64) {
+    let up =
+        panel.scale.range(panel.series.iter().flat_map(Series::numbers).chain(panel.reach.iter().copied()));
     let (width, bottom) = (WIDTH - LEFT - RIGHT, top + PANEL);
     let x = |at: f64| LEFT + across.place(at) * width;
     let y = |at: f64| bottom - up.place(at) * PANEL;
@@ -125,7 +233,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, across: &Range, top: f64) {
     for &tick in &up.ticks {
         write(&mut rules, format_args!("M{LEFT} {:.1}H{}", y(tick), WIDTH - RIGHT));
         let place = format!("x=\"{}\" y=\"{:.1}\" text-anchor=\"end\"", LEFT - 8.0, y(tick) + 4.0);
-        text(svg, &place, &label(tick, up.step()));
+        text(svg, &place, &panel.scale.label(tick, up.step()));
     }
     for &tick in &across.ticks {
         write(&mut rules, format_args!("M{:.1} {bottom}v5", x(tick)));
@@ -136,15 +244,15 @@ fn draw_panel(svg: &mut String, panel: &Panel, across: &Range, top: f64) {
     let place = format!("x=\"{LEFT}\" y=\"{:.1}\" font-size=\"14\" font-weight=\"600\"", top - 12.0);
     text(svg, &place, &escape(&panel.name));
     for (i, series) in panel.series.iter().enumerate() {
-        let colour = i % COLOURS.len();
-        draw_curve(svg, series, colour, x, y);
-        if panel.series.len() > 1 {
+        let below = names.iter().position(|name| *name == series.name);
+        draw_curve(svg, series, below.unwrap_or(i), x, |at| panel.scale.of(at).map(y));
+        if below.is_none() && panel.series.len() > 1 {
             let right = WIDTH - RIGHT - 90.0 * (panel.series.len() - 1 - i) as f64;
             line(
                 svg,
                 format_args!(
-                    "<text class=\"f{colour}\" fill=\"{}\" x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                    COLOURS[colour],
+                    "<text class=\"f{i}\" fill=\"{}\" x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                    COLOURS[i],
                     top - 12.0,
                     escape(&series.name)
                 ),
@@ -153,36 +261,45 @@ fn draw_panel(svg: &mut String, panel: &Panel, across: &Range, top: f64) {
     }
 }
 
-/// A line through the points; a dot where there is only one.
+/// A line through the points, a dot where there is only one, and whiskers where they spread.
 fn draw_curve(
     svg: &mut String,
     series: &Series,
-    colour: usize,
+    i: usize,
     x: impl Fn(f64) -> f64,
-    y: impl Fn(f64) -> f64,
+    y: impl Fn(f64) -> Option<f64>,
 ) {
     let (mut path, mut pen) = (String::new(), 'M');
-    for [at, number] in &series.points {
-        if number.is_finite() {
-            write(&mut path, format_args!("{pen}{:.1} {:.1}", x(*at), y(*number)));
+    for &[at, number] in &series.points {
+        if let Some(y) = y(number) {
+            write(&mut path, format_args!("{pen}{:.1} {y:.1}", x(at)));
             pen = 'L';
         } else {
             pen = 'M';
         }
     }
     if let [[at, number]] = series.points[..]
-        && number.is_finite()
+        && let Some(y) = y(number)
     {
-        path = format!("M{:.1} {:.1}h0.1", x(at), y(number));
+        path = format!("M{:.1} {y:.1}h0.1", x(at));
     }
-    line(
-        svg,
-        format_args!(
-            "<path class=\"s{colour}\" d=\"{path}\" stroke=\"{}\" fill=\"none\" stroke-width=\"1.8\" \
-             stroke-linejoin=\"round\" stroke-linecap=\"round\"/>",
-            COLOURS[colour]
-        ),
-    );
+    line(svg, format_args!("<path {} d=\"{path}\"/>", stroke(i)));
+    let mut whiskers = String::new();
+    for (&[at, number], &by) in series.points.iter().zip(&series.spread).filter(|(_, by)| **by > 0.0) {
+        if let (Some(low), Some(high)) = (y(number - by), y(number + by)) {
+            write(&mut whiskers, format_args!("M{:.1} {low:.1}V{high:.1}", x(at)));
+        }
+    }
+    if !whiskers.is_empty() {
+        let colour = i % COLOURS.len();
+        line(
+            svg,
+            format_args!(
+                "<path class=\"s{colour}\" stroke=\"{}\" stroke-opacity=\"0.5\" d=\"{whiskers}\"/>",
+                COLOURS[colour]
+            ),
+        );
+    }
 }
 
 #[cfg(test)]
@@ -190,8 +307,8 @@ mod tests {
     use super::*;
 
     fn curves(points: Vec<[f64; 2]>) -> Curves {
-        let series = vec![Series { name: "a & b".to_owned(), points }];
-        let panels = vec![Panel { name: "loss".to_owned(), series }];
+        let series = vec![Series { name: "a & b".to_owned(), points, spread: Vec::new() }];
+        let panels = vec![Panel { name: "loss".to_owned(), scale: Scale::Linear, reach: Vec::new(), series }];
         Curves { title: "a run".to_owned(), axis: "updates".to_owned(), panels }
     }
 
@@ -212,12 +329,62 @@ mod tests {
         assert!(svg.contains("M72.0 214.0L384.0 129.0L696.0 44.0"), "{svg}");
     }
 
+    /// From 0.01 to 100 are four powers of ten on 170 units: 1 stands in the middle. 0 has no place: a gap, and a new line behind it.
+    #[test]
+    fn powers_of_ten_by_hand() {
+        let mut curves =
+            curves(vec![[0.0, 0.01], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0], [4.0, 100.0], [5.0, 1.0]]);
+        curves.panels[0].scale = Scale::Logarithmic;
+        let svg = curves.to_svg(Background::Page);
+        assert!(svg.contains("M72.0 214.0L196.8 129.0M446.4 129.0L571.2 44.0L696.0 129.0"), "{svg}");
+        assert!(svg.contains(">1e-2</text>") && svg.contains(">1e0</text>"), "{svg}");
+    }
+
+    /// 1 ± 1 and 3 ± 1: the panel goes from 0 to 4, and the first whisker from its bottom to its middle.
+    #[test]
+    fn whiskers_by_hand() {
+        let mut curves = curves(vec![[0.0, 1.0], [1.0, 3.0]]);
+        curves.panels[0].series[0].spread = vec![1.0, 1.0];
+        let svg = curves.to_svg(Background::Page);
+        assert!(svg.contains("d=\"M72.0 214.0V129.0M696.0 129.0V44.0\""), "{svg}");
+    }
+
+    /// From 1 to 3 with a reach of 5: the largest point stands in the middle.
+    #[test]
+    fn reach_by_hand() {
+        let mut curves = curves(vec![[0.0, 1.0], [1.0, 3.0]]);
+        curves.panels[0].reach = vec![5.0, 2.0];
+        assert!(curves.to_svg(Background::Page).contains("M72.0 214.0L696.0 129.0"));
+    }
+
+    /// Nine curves: their names stand below, in three rows of three, and the ninth has the first colour and a broken line.
+    #[test]
+    fn many_curves_have_their_names_below() {
+        let series = |i: usize| Series {
+            name: format!("curve {i}"),
+            points: vec![[0.0, i as f64], [1.0, 1.0]],
+            spread: Vec::new(),
+        };
+        let mut curves = curves(Vec::new());
+        curves.panels[0].series = (0..9).map(series).collect();
+        let svg = curves.to_svg(Background::Page);
+        assert_eq!(svg.matches("M72 264h28").count(), 1, "{svg}");
+        assert_eq!(svg.matches("stroke-dasharray=\"7 4\"").count(), 2, "the ninth, and its name: {svg}");
+        assert!(svg.contains("height=\"322\""), "44 + 170 + 48 + 3 · 20: {svg}");
+    }
+
     #[test]
     fn whatever_the_numbers_it_is_a_picture() {
         let odd = [f64::NAN, f64::INFINITY, -0.0, 1e300, 1e-300];
         let points = odd.iter().enumerate().map(|(i, &x)| [i as f64, x]).collect();
-        for points in [Vec::new(), vec![[3.0, 7.0]], vec![[1.0, f64::NAN]], points] {
-            let svg = curves(points).to_svg(Background::Page);
+        for (points, scale) in [Vec::new(), vec![[3.0, 7.0]], vec![[1.0, f64::NAN]], points]
+            .into_iter()
+            .flat_map(|points| [Scale::Linear, Scale::Logarithmic].map(|scale| (points.clone(), scale)))
+        {
+            let mut curves = curves(points);
+            curves.panels[0].scale = scale;
+            curves.panels[0].series[0].spread = vec![f64::NAN, 1.0];
+            let svg = curves.to_svg(Background::Page);
             let parsed = roxmltree::Document::parse(&svg).expect("well-formed");
             assert_eq!(parsed.root_element().tag_name().name(), "svg");
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

@@ -6,8 +6,8 @@
 //! no other and follows the page into dark mode. [`Attention::to_terminal`] draws with characters, in lines that are no
 //! longer than the terminal is wide.
 //!
-//! [`Curves`] show how numbers change: a panel for each kind of number, all over the same axis. [`Bars`] show numbers beside each
-//! other, and a [`Scatter`] points with names. [`to_png`] makes pixels of any of the SVG files, with the [`Fonts`] of the system, and says which characters none of
+//! [`Curves`] show how numbers change, and how far they spread: a panel for each kind of number, all over the same axis. [`Bars`] show
+//! numbers beside each other, and a [`Scatter`] points with names. [`to_png`] makes pixels of any of the SVG files, with the [`Fonts`] of the system, and says which characters none of
 //! them has.
 //!
 //! Labels may be of any script and hold anything: they are measured as they are displayed (a Chinese character is two
@@ -56,7 +56,7 @@ mod svg;
 
 pub use attention::{Attention, Colour, ShapeError, View};
 pub use bars::{Bar, Bars, Group};
-pub use curves::{Curves, Panel, Series};
+pub use curves::{Curves, Panel, Scale, Series};
 pub use fonts::Fonts;
 pub use png::{Png, PngError, to_png};
 pub use scatter::{Point, Scatter};

@@ -19,7 +19,8 @@ pub enum Background {
 
 /// Colours that can be told apart, on white. Attributes hold the light colours, which every program understands; the style
 /// sheet is for those that know dark mode.
-pub(crate) const COLOURS: [&str; 4] = ["#0b5fd6", "#d1570a", "#1a7f37", "#8250df"];
+pub(crate) const COLOURS: [&str; 8] =
+    ["#0b5fd6", "#d1570a", "#1a7f37", "#8250df", "#c2255c", "#0c7f8c", "#8a6100", "#59636e"];
 
 /// Text on white.
 pub(crate) const INK: &str = "#1f2328";
@@ -30,7 +31,9 @@ pub(crate) const FAINT_INK: &str = "#59636e";
 const DARK: &str = ".card { fill: #0d1117 } .grid { fill: #1c2128 } .gap { stroke: #0d1117 } \
      .rule { stroke: #30363d } .text, .low { fill: #e6edf3 } .high { fill: #06121f } .note { fill: #9198a1 } \
      .s0 { stroke: #4c9ffe } .s1 { stroke: #f0883e } .s2 { stroke: #3fb950 } .s3 { stroke: #a371f7 } \
-     .f0 { fill: #4c9ffe } .f1 { fill: #f0883e } .f2 { fill: #3fb950 } .f3 { fill: #a371f7 }";
+     .s4 { stroke: #f778ba } .s5 { stroke: #39c5cf } .s6 { stroke: #d4a72c } .s7 { stroke: #9198a1 } \
+     .f0 { fill: #4c9ffe } .f1 { fill: #f0883e } .f2 { fill: #3fb950 } .f3 { fill: #a371f7 } \
+     .f4 { fill: #f778ba } .f5 { fill: #39c5cf } .f6 { fill: #d4a72c } .f7 { fill: #9198a1 }";
 
 /// The beginning of a file: its size, its colours and the card that all is drawn on.
 pub(crate) fn open<N: Display>(

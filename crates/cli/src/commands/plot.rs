@@ -1,7 +1,7 @@
 use crate::attention_file::AttentionFile;
 use crate::failure::{Failure, Outcome};
 use crate::picture::{Format, PictureArguments, ViewArguments, in_terminal};
-use couplet_plot::{Curves, Panel, Series};
+use couplet_plot::{Curves, Panel, Scale, Series};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -103,12 +103,17 @@ fn panels(events: &[Value]) -> Vec<Panel> {
             let number = event.get(key)?.as_f64().unwrap_or(f64::NAN);
             Some([event["update"].as_f64()?, number])
         });
-        Series { name: name.to_owned(), points: points.collect() }
+        Series { name: name.to_owned(), points: points.collect(), spread: Vec::new() }
     };
     let panel = |(name, curves): (&str, &[[&str; 3]])| {
         let series: Vec<Series> =
             curves.iter().map(curve).filter(|series| !series.points.is_empty()).collect();
-        (!series.is_empty()).then(|| Panel { name: name.to_owned(), series })
+        (!series.is_empty()).then(|| Panel {
+            name: name.to_owned(),
+            scale: Scale::Linear,
+            reach: Vec::new(),
+            series,
+        })
     };
     PANELS.into_iter().filter_map(panel).collect()
 }
