@@ -267,10 +267,10 @@ pub(crate) fn parse<C: DeserializeOwned>(
     }
     // As a text again: so that configs are read in one way only, each of which is much code.
     let changed = table.to_string();
-    // Where the file alone is wrong, its own line is the better place to name.
+    // Where the file alone has the same mistake, its own line is the better place to name.
     toml::from_str(&changed).map_err(|error| match toml::from_str::<C>(text) {
-        Err(in_file) => at(in_file),
-        Ok(_) => ConfigFileError::wrong(format!("--set {}", overrides.join(" --set ")), error.message()),
+        Err(in_file) if in_file.message() == error.message() => at(in_file),
+        _ => ConfigFileError::wrong(format!("--set {}", overrides.join(" --set ")), error.message()),
     })
 }
 
@@ -497,6 +497,10 @@ mod tests {
         let (message, _) = error(SMALL, &["model.encoder.layers=two"]);
         assert_eq!(message, "--set model.encoder.layers=two: invalid type: string \"two\"");
         assert_eq!(error(SMALL, &["rate"]).0, "--set rate: no = in it");
+        // A file that lacks what the overrides give is not what is wrong.
+        let given = ["data.train=a.tsv", "data.valid=b.tsv", "train.rate=fast"];
+        let (message, _) = error("task = \"translate\"\n", &given);
+        assert!(message.ends_with("--set train.rate=fast: invalid type: string \"fast\""), "{message}");
     }
 
     #[test]
