@@ -1,5 +1,6 @@
 //! What went wrong, as a user reads it: one `error:` line, and a `hint:` line that says what to do.
 
+use couplet_compare::CompareError;
 use couplet_data::DataError;
 use couplet_embed::EmbedError;
 use couplet_nn::ConfigError;
@@ -93,6 +94,15 @@ impl From<ConfigFileError> for Failure {
 impl From<TrainError> for Failure {
     fn from(error: TrainError) -> Self {
         Failure::new(&error, error.hint())
+    }
+}
+
+impl From<CompareError> for Failure {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::SameName { .. } => Failure::usage(&error, error.hint()),
+            _ => Failure::new(&error, error.hint()),
+        }
     }
 }
 

@@ -13,8 +13,8 @@ mod progress;
 
 use clap::{Parser, Subcommand};
 use commands::{
-    attend, average, bench, classify, demo, embed, evaluate, generate, inspect, metrics, new, plot, predict,
-    prepare, score, selftest, train, translate, vocab,
+    attend, average, bench, classify, compare, demo, embed, evaluate, generate, inspect, metrics, new, plot,
+    predict, prepare, score, selftest, train, translate, vocab,
 };
 use failure::Outcome;
 use std::process::ExitCode;
@@ -46,6 +46,7 @@ enum Command {
     Plot(plot::Arguments),
     Inspect(inspect::Arguments),
     Embed(embed::Arguments),
+    Compare(compare::Arguments),
     Bench(bench::Arguments),
     Selftest(selftest::Arguments),
 }
@@ -78,6 +79,7 @@ fn run(command: &Command) -> Outcome {
         Command::Plot(arguments) => plot::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Embed(arguments) => embed::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),
     }

@@ -4,6 +4,7 @@ pub(crate) mod attend;
 pub(crate) mod average;
 pub(crate) mod bench;
 pub(crate) mod classify;
+pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod evaluate;

@@ -3,7 +3,7 @@
 use crate::support::couplet;
 use std::path::Path;
 
-const VERBS: [&str; 19] = [
+const VERBS: [&str; 20] = [
     "demo",
     "new",
     "prepare",
@@ -12,6 +12,7 @@ const VERBS: [&str; 19] = [
     "translate",
     "classify",
     "generate",
+    "compare",
     "evaluate",
     "metrics",
     "attend",

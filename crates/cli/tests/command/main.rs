@@ -4,6 +4,7 @@ mod bad_data;
 mod bad_model;
 mod bench;
 mod classify;
+mod compare;
 mod device;
 mod embed;
 mod help;

@@ -1,0 +1,75 @@
+//! Quality by the length of the source.
+
+use super::{Claim, Ends, of_runs, panels, picture, score_name, series, table_of_ends, verdict};
+use crate::places::bin_name;
+use crate::quality::OfLength;
+use crate::run::Entry;
+use crate::spread::Spread;
+use couplet_plot::Series;
+
+pub(super) fn claim(entries: &[Entry]) -> Claim {
+    let score = score_name(entries);
+    let ends: Vec<Ends> = entries.iter().filter_map(ends).collect();
+    let bins = entries.iter().map(bins).find(|bins| !bins.is_empty()).unwrap_or_default();
+    let name =
+        |bin: Option<&OfLength>| bin.map_or(String::new(), |of| format!("{} tokens", bin_name(of.bin)));
+    let (short, long) = (name(bins.first()), name(bins.last()));
+    let said = format!("{score} of sources of {short} and of {long}");
+    Claim {
+        title: "Without attention, long sources get worse".to_owned(),
+        text: verdict(&said, &ends) + &table_of_ends([&format!("{score}, {short}"), &long], &ends),
+        picture: picture(
+            "quality-by-length",
+            "Quality by the length of the source",
+            "tokens of the source",
+            [
+                panels(score, entries, |entry| curve(entry, |of| Some(of.score))),
+                panels("target tokens right, %", entries, |entry| curve(entry, |of| of.token_accuracy)),
+            ],
+        ),
+    }
+}
+
+/// The bins of a model's first run; those of the others are the same.
+fn bins(entry: &Entry) -> Vec<OfLength> {
+    entry.runs.first().map_or(Vec::new(), |run| run.quality.by_length.clone())
+}
+
+fn in_bin(entry: &Entry, bin: usize, figure: impl Fn(&OfLength) -> Option<f64>) -> Option<Spread> {
+    of_runs(entry, |quality| figure(quality.by_length.iter().find(|of| of.bin == bin)?))
+}
+
+fn curve(entry: &Entry, figure: fn(&OfLength) -> Option<f64>) -> Option<Series> {
+    series(entry, bins(entry).iter().map(|of| (of.tokens, in_bin(entry, of.bin, figure))))
+}
+
+/// The scores of the shortest sources and of the longest ones.
+fn ends(entry: &Entry) -> Option<Ends<'_>> {
+    let bins = bins(entry);
+    let score = |of: &OfLength| in_bin(entry, of.bin, |of| Some(of.score));
+    Some(Ends { entry, first: score(bins.first()?)?, last: score(bins.last()?)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::two;
+    use super::*;
+
+    /// Scores are 2·11 in the shortest bin and 11/2 in the longest: a quarter is left.
+    #[test]
+    fn lengths_by_hand() {
+        let Claim { text, picture, .. } = claim(&two());
+        assert!(text.contains("| plain | 22.0 ± 2.8 | 5.5 ± 0.7 | 25 % |"), "{text}");
+        assert!(
+            text.starts_with("BLEU of sources of 1–5 tokens and of >40 tokens, mean of the models: "),
+            "{text}"
+        );
+        assert!(
+            text.contains("without attention 22.0 → 5.5 (25 %); with attention 40.0 → 10.0 (25 %)."),
+            "{text}"
+        );
+        let (_, curves) = picture.unwrap();
+        assert_eq!(curves.panels[0].series[0].points, [[4.0, 22.0], [43.0, 5.5]]);
+        assert!((curves.panels[0].series[0].spread[1] - 0.5f64.sqrt()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,281 @@
+//! How well a trained model does on a test set: as a whole, by the length of the source, and by the place of the source's words.
+
+use crate::places::{LEAST_FOR_PARTS, LENGTHS, PARTS, bin_of, part_of};
+use couplet_data::{END, LabelledTexts, Pair, in_order};
+use couplet_metrics::{Accuracy, bleu};
+use couplet_search::{Loaded, LoadedClassifier, Model, Network, Next, Shown, Translator};
+use couplet_train::{Examples, LabelledExamples, assess, mean_loss};
+use serde::{Deserialize, Serialize};
+
+/// Tokens of both sides that are measured together.
+const BATCH_TOKENS: usize = 4096;
+
+/// What a score is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// BLEU of what a search finds.
+    Bleu,
+    /// The share of labels that are right, from 0 to 100.
+    Accuracy,
+}
+
+impl Metric {
+    /// Its name, to be read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Bleu => "BLEU",
+            Metric::Accuracy => "accuracy, %",
+        }
+    }
+}
+
+/// How well a model does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quality {
+    /// How many lines it was measured with.
+    pub lines: usize,
+    /// The mean loss of a target: a token or a label.
+    pub loss: f64,
+    /// What the score is.
+    pub metric: Metric,
+    /// The score.
+    pub score: f64,
+    /// The share of target tokens that the model finds likeliest after the right ones before them, from 0 to 100; none for a classifier.
+    pub token_accuracy: Option<f64>,
+    /// The longest source, in tokens.
+    pub longest: usize,
+    /// By the tokens of the source; bins without a line are left out.
+    pub by_length: Vec<OfLength>,
+    /// By the part of the source that a target token answers, of sources of more than 10 tokens; none for a classifier.
+    pub by_part: Vec<OfPart>,
+}
+
+/// Sources of some length.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfLength {
+    /// Which bin.
+    pub bin: usize,
+    /// How many lines it has.
+    pub lines: usize,
+    /// The mean length of its sources.
+    pub tokens: f64,
+    /// Their score.
+    pub score: f64,
+    /// The share of their target tokens that the model finds likeliest, from 0 to 100.
+    pub token_accuracy: Option<f64>,
+}
+
+/// A part of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfPart {
+    /// Which part, the first being 0.
+    pub part: usize,
+    /// How many target tokens answer it.
+    pub tokens: usize,
+    /// The share of them that the model finds likeliest, from 0 to 100.
+    pub token_accuracy: f64,
+}
+
+impl Quality {
+    /// The perplexity of a target.
+    pub fn perplexity(&self) -> f64 {
+        self.loss.exp()
+    }
+
+    /// Of a translator.
+    pub(crate) fn of_translator(loaded: &Loaded, pairs: &[Pair]) -> Quality {
+        let examples = Examples::new(pairs, &loaded.source, &loaded.target);
+        let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
+        let targets: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
+        let written = Translator::from(loaded).translate(&sources, &loaded.search);
+        let outputs: Vec<&str> = written.iter().map(|translation| translation.text.as_str()).collect();
+        let right = right_tokens(loaded, &examples);
+        let lengths: Vec<usize> = examples.costs().iter().map(|&(source, _)| source).collect();
+        let of_lines = |lines: &[usize]| {
+            let chosen = |texts: &[&str]| -> Vec<String> {
+                lines.iter().map(|&line| texts[line].to_owned()).collect()
+            };
+            let tokens = accuracy(lines.iter().flat_map(|&line| right[line].iter().copied()));
+            (bleu(&chosen(&outputs), &chosen(&targets)).score, Some(tokens.percent()))
+        };
+        let all: Vec<usize> = (0..pairs.len()).collect();
+        let (score, token_accuracy) = of_lines(&all);
+        Quality {
+            lines: pairs.len(),
+            loss: mean_loss(&loaded.model, &loaded.params, &examples, BATCH_TOKENS),
+            metric: Metric::Bleu,
+            score,
+            token_accuracy,
+            longest: lengths.iter().copied().max().unwrap_or(0),
+            by_length: by_length(&lengths, of_lines),
+            by_part: by_part(&lengths, &right),
+        }
+    }
+
+    /// Of a classifier.
+    pub(crate) fn of_classifier(
+        loaded: &LoadedClassifier,
+        examples: &LabelledExamples,
+        texts: &LabelledTexts,
+        labels: &[u32],
+    ) -> Quality {
+        let assessed = assess(&loaded.model, &loaded.params, examples, BATCH_TOKENS);
+        let length = |text: &String| loaded.tokenizer.encode(text).len().min(loaded.cut.tokens);
+        let lengths: Vec<usize> = texts.texts.iter().map(length).collect();
+        let right: Vec<bool> =
+            assessed.predicted.iter().zip(labels).map(|(&found, &label)| found == label as usize).collect();
+        let of_lines = |lines: &[usize]| (accuracy(lines.iter().map(|&line| right[line])).percent(), None);
+        Quality {
+            lines: lengths.len(),
+            loss: assessed.loss,
+            metric: Metric::Accuracy,
+            score: assessed.accuracy,
+            token_accuracy: None,
+            longest: lengths.iter().copied().max().unwrap_or(0),
+            by_length: by_length(&lengths, of_lines),
+            by_part: Vec::new(),
+        }
+    }
+}
+
+/// For each pair, whether each target token and its end is what the model finds likeliest after the right tokens before.
+fn right_tokens(loaded: &Loaded, examples: &Examples) -> Vec<Vec<bool>> {
+    let network = Network { model: &loaded.model, params: &loaded.params, shown: Shown::default() };
+    let mut right = vec![Vec::new(); examples.len()];
+    for batch in in_order(&examples.costs(), BATCH_TOKENS) {
+        let pairs: Vec<(&[u32], &[u32])> = batch.iter().map(|&number| examples.get(number)).collect();
+        for (&number, likeliest) in batch.iter().zip(likeliest_tokens(&network, &pairs)) {
+            let (_, target) = examples.get(number);
+            let wanted = target.iter().chain(&[END]);
+            right[number as usize] =
+                likeliest.iter().zip(wanted).map(|(likely, wanted)| likely == wanted).collect();
+        }
+    }
+    right
+}
+
+/// For each pair, what the model finds likeliest at every step when it is led along the target, the end included.
+fn likeliest_tokens<M: Model>(model: &M, pairs: &[(&[u32], &[u32])]) -> Vec<Vec<u32>> {
+    let sources: Vec<&[u32]> = pairs.iter().map(|&(source, _)| source).collect();
+    let (start, end) = model.ends();
+    let mut found = vec![Vec::new(); pairs.len()];
+    // Which pair each row of the state belongs to: one that is through leaves it.
+    let mut owners: Vec<usize> = (0..pairs.len()).collect();
+    let mut last = vec![start; pairs.len()];
+    let mut state = model.start(&sources);
+    for step in 0.. {
+        let stepped = model.step(&last, &state);
+        for (&owner, likely) in owners.iter().zip(stepped.next.likeliest(1)) {
+            // Where nothing is likely, nothing is right but by accident.
+            found[owner].push(likely.first().map_or(end, |&(token, _)| token));
+        }
+        let rows: Vec<usize> = (0..owners.len()).filter(|&row| step < pairs[owners[row]].1.len()).collect();
+        if rows.is_empty() {
+            break;
+        }
+        owners = rows.iter().map(|&row| owners[row]).collect();
+        last = owners.iter().map(|&owner| pairs[owner].1[step]).collect();
+        state = model.select(&stepped.state, &rows.iter().map(|&row| row as u32).collect::<Vec<_>>());
+    }
+    found
+}
+
+fn accuracy(right: impl Iterator<Item = bool>) -> Accuracy {
+    right.fold(Accuracy { correct: 0, total: 0 }, |sum, right| Accuracy {
+        correct: sum.correct + usize::from(right),
+        total: sum.total + 1,
+    })
+}
+
+/// The figures of the lines of each bin: a score, and the accuracy of tokens.
+fn by_length(lengths: &[usize], of_lines: impl Fn(&[usize]) -> (f64, Option<f64>)) -> Vec<OfLength> {
+    let of_bin = |bin: usize| {
+        let lines: Vec<usize> = (0..lengths.len()).filter(|&line| bin_of(lengths[line]) == bin).collect();
+        let (score, token_accuracy) = (!lines.is_empty()).then(|| of_lines(&lines))?;
+        let tokens = lines.iter().map(|&line| lengths[line]).sum::<usize>() as f64 / lines.len() as f64;
+        Some(OfLength { bin, lines: lines.len(), tokens, score, token_accuracy })
+    };
+    (0..LENGTHS).filter_map(of_bin).collect()
+}
+
+/// How many target tokens of each part of long sources are right. The end, which answers no word, does not count.
+fn by_part(lengths: &[usize], right: &[Vec<bool>]) -> Vec<OfPart> {
+    let mut parts: Vec<Vec<bool>> = vec![Vec::new(); PARTS];
+    for (&length, right) in lengths.iter().zip(right).filter(|(length, _)| **length >= LEAST_FOR_PARTS) {
+        let tokens = right.len() - 1;
+        for i in 0..tokens {
+            parts[part_of(i, tokens, length)].push(right[i]);
+        }
+    }
+    let of_part = |(part, right): (usize, &Vec<bool>)| OfPart {
+        part,
+        tokens: right.len(),
+        token_accuracy: accuracy(right.iter().copied()).percent(),
+    };
+    parts.iter().enumerate().filter(|(_, right)| !right.is_empty()).map(of_part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use couplet_search::Step;
+
+    /// Finds the last source token the likeliest, again and again, until it has written as many tokens as the source has: then the end.
+    struct Echo;
+
+    const WORDS: usize = 8;
+
+    impl Model for Echo {
+        type State = Vec<(Vec<u32>, usize)>;
+        type Next = Vec<Vec<f32>>;
+
+        fn start(&self, sources: &[&[u32]]) -> Self::State {
+            sources.iter().map(|source| (source.to_vec(), 0)).collect()
+        }
+
+        fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State, Self::Next> {
+            assert_eq!(tokens.len(), state.len(), "a token for each row");
+            let likely = |(source, written): &(Vec<u32>, usize)| {
+                let token = if *written < source.len() { source[source.len() - 1] } else { END };
+                (0..WORDS).map(|word| if word == token as usize { 0.0 } else { -9.0 }).collect()
+            };
+            let next = state.iter().map(likely).collect();
+            let state = state.iter().map(|(source, written)| (source.clone(), written + 1)).collect();
+            Step { state, next, attention: Vec::new() }
+        }
+
+        fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State {
+            rows.iter().map(|&row| state[row as usize].clone()).collect()
+        }
+
+        fn ends(&self) -> (u32, u32) {
+            (2, END)
+        }
+    }
+
+    /// The pair that is through first leaves, and the other one's rows stay its own.
+    #[test]
+    fn pairs_are_led_along_their_targets() {
+        let found = likeliest_tokens(&Echo, &[(&[4], &[]), (&[5, 6], &[6, 7, 7])]);
+        assert_eq!(found, [vec![4], vec![6, 6, END, END]]);
+    }
+
+    /// Lines of 3, 4 and 12 tokens: two bins, of which the first has the mean length 3.5.
+    #[test]
+    fn bins_without_lines_are_left_out() {
+        let found = by_length(&[3, 12, 4], |lines| (lines.len() as f64, None));
+        let bins: Vec<_> = found.iter().map(|of| (of.bin, of.lines, of.tokens, of.score)).collect();
+        assert_eq!(bins, [(0, 2, 3.5, 2.0), (2, 1, 12.0, 1.0)]);
+    }
+
+    /// 20 source tokens, 4 target tokens of which the second and third are wrong, and the end: they answer the tokens 0, 5, 10 and 15,
+    /// which are in the tenths 0, 2, 5 and 7. A short source counts nothing.
+    #[test]
+    fn parts_by_hand() {
+        let right = [vec![true, false, false, true, false], vec![true, true]];
+        let found = by_part(&[20, 10], &right);
+        let parts: Vec<_> = found.iter().map(|of| (of.part, of.token_accuracy)).collect();
+        assert_eq!(parts, [(0, 100.0), (2, 0.0), (5, 0.0), (7, 100.0)]);
+    }
+}

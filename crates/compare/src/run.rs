@@ -1,0 +1,291 @@
+//! Trains and measures all models of a plan, one after the other.
+
+use crate::error::CompareError;
+use crate::outcome::{Outcome, load, save};
+use crate::plan::{Comparable, Plan};
+use crate::quality::Quality;
+use crate::times::Times;
+use couplet_data::{BadLines, Empty};
+use couplet_search::{Folder, Loaded, LoadedClassifier};
+use couplet_tensor::Device;
+use couplet_train::{
+    Corpus, Event, Inherited, LabelledCorpus, LabelledExamples, Lessons, Reason, Task, Trainer, read,
+    read_labelled, read_same,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
+use toml::Table;
+
+/// The files of figures in the folders of runs. Times are those of the first run: the others have models of the same size.
+const RESULT: &str = "result.json";
+const TIMES: &str = "times.json";
+
+/// One model: its config, its runs, and what its sources cost.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What it is called.
+    pub name: String,
+    /// All keys of its config; none where it was refused.
+    pub(crate) config: Table,
+    /// One for each seed that is through.
+    pub runs: Vec<Outcome>,
+    /// How fast it is, where that was measured.
+    pub times: Option<Times>,
+    /// Why there is no more of it.
+    pub failed: Option<Failed>,
+}
+
+/// Why a model has no figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// What happens while models are trained and measured.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A run begins, or goes on.
+    Begins {
+        /// The model.
+        name: &'a str,
+        /// The seed.
+        seed: u64,
+    },
+    /// Something happened in it.
+    Trains(&'a Event),
+    /// It is over, and measured.
+    Measured {
+        /// The model.
+        name: &'a str,
+        /// What it reached.
+        outcome: &'a Outcome,
+    },
+    /// How fast it is, is measured.
+    Times {
+        /// The model.
+        name: &'a str,
+    },
+    /// It cannot go on.
+    Failed {
+        /// The model.
+        name: &'a str,
+        /// Why.
+        failed: &'a Failed,
+    },
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// The models, in the order of their configs.
+    pub entries: Vec<Entry>,
+    /// Whether it was stopped before all was done.
+    pub stopped: bool,
+}
+
+/// A comparison under way.
+struct Comparison<'a> {
+    plan: &'a Plan,
+    device: &'a Device,
+    observer: &'a mut dyn FnMut(&Progress),
+    stop: &'a AtomicBool,
+    entries: Vec<Entry>,
+}
+
+/// How a run's training ended.
+struct Ended {
+    reason: Reason,
+    updates: u64,
+    seconds: f64,
+}
+
+/// Trains and measures all models, until `stop` is set. What an earlier call has done is not done again, and what it began goes on.
+pub fn compare(
+    plan: &Plan,
+    device: &Device,
+    observer: &mut dyn FnMut(&Progress),
+    stop: &AtomicBool,
+) -> Result<Compared, CompareError> {
+    plan.check()?;
+    std::fs::create_dir_all(&plan.out).map_err(CompareError::io(&plan.out))?;
+    let mut comparison = Comparison { plan, device, observer, stop, entries: entries_of(plan) };
+    // All models with one seed before the next one: whenever it is stopped, there is as much of each as can be.
+    let mut through =
+        (1..=plan.seeds).all(|seed| comparison.for_each(|comparison, number| comparison.run(number, seed)));
+    if plan.times {
+        through = through && comparison.for_each(Comparison::time);
+    }
+    Ok(Compared { entries: comparison.entries, stopped: !through })
+}
+
+/// What is done of a plan. Neither data nor models need to be there any more, only the files of figures.
+pub fn done(plan: &Plan) -> Result<Compared, CompareError> {
+    plan.check()?;
+    let mut entries = entries_of(plan);
+    for entry in &mut entries {
+        let folders = (1..=plan.seeds).map(|seed| plan.folder(&entry.name, seed));
+        entry.runs = folders.filter_map(|folder| load(&folder.path().join(RESULT))).collect();
+        entry.times = load(&plan.folder(&entry.name, 1).path().join(TIMES));
+        if let Some(Outcome { configs: [config, _], .. }) = entry.runs.first() {
+            entry.config = config.parse().unwrap_or_default();
+        }
+    }
+    Ok(Compared { entries, stopped: false })
+}
+
+/// Models of which nothing is known yet.
+fn entries_of(plan: &Plan) -> Vec<Entry> {
+    let named =
+        |name: String| Entry { name, config: Table::new(), runs: Vec::new(), times: None, failed: None };
+    plan.names().into_iter().map(named).collect()
+}
+
+impl Comparison<'_> {
+    /// Does something for each model that has not failed. False if it was stopped.
+    fn for_each(&mut self, work: impl Fn(&mut Self, usize) -> Result<bool, CompareError>) -> bool {
+        for number in 0..self.entries.len() {
+            if self.entries[number].failed.is_some() {
+                continue;
+            }
+            match work(self, number) {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(error) => {
+                    let failed = Failed { message: error.to_string(), hint: error.hint() };
+                    (self.observer)(&Progress::Failed { name: &self.entries[number].name, failed: &failed });
+                    self.entries[number].failed = Some(failed);
+                }
+            }
+        }
+        true
+    }
+
+    /// Trains and measures one model with one seed, where that is not done yet. False if it was stopped.
+    fn run(&mut self, number: usize, seed: u64) -> Result<bool, CompareError> {
+        let run = self.plan.run(&self.plan.configs[number], seed)?;
+        self.learns_from_the_same(number, run.config.to_table())?;
+        let name = &self.entries[number].name;
+        let folder = self.plan.folder(name, seed);
+        let file = folder.path().join(RESULT);
+        let configs = [run.config.to_toml(), run.test.to_toml()];
+        let known = load::<Outcome>(&file).filter(|known| known.configs == configs);
+        let outcome = match known {
+            Some(known) => known,
+            None if self.stop.load(Ordering::Relaxed) => return Ok(false),
+            None => {
+                (self.observer)(&Progress::Begins { name, seed });
+                let ended = train(&run.config, self.device, &folder, self.observer, self.stop)?;
+                if ended.reason == Reason::Stopped {
+                    return Ok(false);
+                }
+                let (parameters, quality) = measured(&run.test, self.device, &folder)?;
+                let Ended { updates, seconds, .. } = ended;
+                let outcome = Outcome { configs, parameters, updates, seconds, quality };
+                save(&file, &outcome)?;
+                (self.observer)(&Progress::Measured { name, outcome: &outcome });
+                outcome
+            }
+        };
+        self.entries[number].runs.push(outcome);
+        Ok(true)
+    }
+
+    /// Keeps the config of a model; refuses one that would learn from something else than those before it.
+    fn learns_from_the_same(&mut self, number: usize, config: Table) -> Result<(), CompareError> {
+        let data = |config: &Table, key: &str| config.get("data").and_then(|data| data.get(key)).cloned();
+        if let Some(first) = self.entries.iter().position(|entry| !entry.config.is_empty()) {
+            let known = &self.entries[first].config;
+            let mut keys = [("train", "data.train"), ("valid", "data.valid")].into_iter();
+            if let Some((_, key)) = keys.find(|(key, _)| data(&config, key) != data(known, key)) {
+                let [path, first] = [number, first].map(|number| self.plan.configs[number].clone());
+                return Err(CompareError::OtherData { path, key, first });
+            }
+        }
+        let kept = &mut self.entries[number].config;
+        if kept.is_empty() {
+            *kept = config;
+        }
+        Ok(())
+    }
+
+    /// Measures how fast one model is, where that is not known yet. False if it was stopped.
+    fn time(&mut self, number: usize) -> Result<bool, CompareError> {
+        let name = &self.entries[number].name;
+        let folder = self.plan.folder(name, 1);
+        let file = folder.path().join(TIMES);
+        let times = match load(&file) {
+            Some(known) => known,
+            None if self.stop.load(Ordering::Relaxed) => return Ok(false),
+            None => {
+                (self.observer)(&Progress::Times { name });
+                let run = self.plan.run(&self.plan.configs[number], 1)?;
+                let times = Times::of(&run.config, self.device, &folder)?;
+                save(&file, &times)?;
+                times
+            }
+        };
+        self.entries[number].times = Some(times);
+        Ok(true)
+    }
+}
+
+fn train(
+    config: &Comparable,
+    device: &Device,
+    folder: &Folder,
+    observer: &mut dyn FnMut(&Progress),
+    stop: &AtomicBool,
+) -> Result<Ended, CompareError> {
+    match config {
+        Comparable::Translate(config) => {
+            train_on::<Corpus>((**config).clone(), device, folder, observer, stop)
+        }
+        Comparable::Classify(config) => {
+            train_on::<LabelledCorpus>((**config).clone(), device, folder, observer, stop)
+        }
+    }
+}
+
+fn train_on<L: Lessons>(
+    mut config: L::Config,
+    device: &Device,
+    folder: &Folder,
+    observer: &mut dyn FnMut(&Progress),
+    stop: &AtomicBool,
+) -> Result<Ended, CompareError> {
+    let inherited = Inherited::of(&mut config, Some(folder))?;
+    let lessons = L::read(&config, inherited)?;
+    let trainer = Trainer::resume(config, lessons, device, folder.clone())?;
+    let mut ended = Ended { reason: Reason::Done, updates: 0, seconds: 0.0 };
+    let mut watch = |event: &Event| {
+        if let &Event::End { reason, update, seconds, .. } = event {
+            ended = Ended { reason, updates: update, seconds };
+        }
+        observer(&Progress::Trains(event));
+    };
+    trainer.run(&mut watch, stop)?;
+    Ok(ended)
+}
+
+/// The numbers of a model, and how well it does on the validation set of a config.
+fn measured(config: &Comparable, device: &Device, folder: &Folder) -> Result<(usize, Quality), CompareError> {
+    Ok(match config {
+        Comparable::Translate(config) => {
+            let loaded = Loaded::open(folder, device)?;
+            let pairs = match config.task {
+                Task::Autoencode => read_same(config.texts()[1], BadLines::Refuse)?.0,
+                _ => read(&config.data.valid, Empty::Refuse)?,
+            };
+            (loaded.params.count(), Quality::of_translator(&loaded, &pairs))
+        }
+        Comparable::Classify(config) => {
+            let loaded = LoadedClassifier::open(folder, device)?;
+            let texts = read_labelled(&config.data.valid)?;
+            let labels = loaded.labels.numbers(&texts)?;
+            let examples = LabelledExamples::new(&texts, &loaded.tokenizer, &loaded.labels, loaded.cut)?;
+            (loaded.params.count(), Quality::of_classifier(&loaded, &examples, &texts, &labels))
+        }
+    })
+}
