@@ -322,9 +322,10 @@ fn focused_decoders(cell: AnyCell, score: AnyScore, name: &str) -> Vec<Case> {
             vec![result.states, result.contexts, result.weights]
         })
     };
-    all_decoders()
+    [false, true]
         .into_iter()
-        .flat_map(|decoder| [false, true].map(|predicted| case(decoder.clone(), predicted)))
+        .flat_map(|predicted| all_decoders().into_iter().map(move |decoder| (decoder, predicted)))
+        .map(|(decoder, predicted)| case(decoder, predicted))
         .collect()
 }
 
