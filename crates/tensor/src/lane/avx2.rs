@@ -31,6 +31,7 @@ mod elsewhere {
 mod x86 {
     use super::super::vector::{ExpSteps, TanhSteps};
     use super::super::{Kernel, LANES, Lane, Vector};
+    use std::arch::asm;
     #[allow(clippy::wildcard_imports, reason = "the intrinsics carry their module in their names")]
     use std::arch::x86_64::*;
     use std::ops::{Add, Mul, Neg, Sub};
@@ -155,6 +156,30 @@ mod x86 {
         }
     }
 
+    // Rust has no access of a whole vector that may meet another thread's, and makes no vectors of atomic numbers. To the
+    // compiler, what these two instructions do might be an atomic access of each number: the processor reads and writes a
+    // number that lies within a cache line as a whole.
+
+    #[inline]
+    #[target_feature(enable = "avx")]
+    unsafe fn load_shared(from: *const f32) -> __m256 {
+        let numbers;
+        unsafe {
+            asm!("vmovups {numbers}, [{from}]", numbers = lateout(ymm_reg) numbers, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        numbers
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx")]
+    unsafe fn store_shared(numbers: __m256, to: *mut f32) {
+        unsafe {
+            asm!("vmovups [{to}], {numbers}", numbers = in(ymm_reg) numbers, to = in(reg) to,
+                options(nostack, preserves_flags));
+        }
+    }
+
     impl Vector for Avx2 {
         #[inline(always)]
         fn load(from: &[f32]) -> Self {
@@ -188,6 +213,16 @@ mod x86 {
         #[inline(always)]
         unsafe fn store_raw(self, to: *mut f32) {
             unsafe { _mm256_storeu_ps(to, self.0) }
+        }
+
+        #[inline(always)]
+        unsafe fn load_shared(from: *const f32) -> Self {
+            Avx2(unsafe { load_shared(from) })
+        }
+
+        #[inline(always)]
+        unsafe fn store_shared(self, to: *mut f32) {
+            unsafe { store_shared(self.0, to) }
         }
 
         #[inline(always)]

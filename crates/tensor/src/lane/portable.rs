@@ -4,6 +4,8 @@ use super::vector::{ExpSteps, TanhSteps};
 use super::{LANES, Lane, Vector};
 use std::array::from_fn;
 use std::ops::{Add, Mul, Neg, Sub};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Eight numbers in an array.
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +150,23 @@ impl Vector for Portable {
     unsafe fn store_raw(self, to: *mut f32) {
         // SAFETY: as in `load_raw`.
         unsafe { to.cast::<[f32; LANES]>().write(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_shared(from: *const f32) -> Self {
+        Portable(from_fn(|i| {
+            // SAFETY: the caller vouches for `LANES` numbers, which an atomic number is as large as and aligned as.
+            let cell = unsafe { AtomicU32::from_ptr(from.add(i).cast_mut().cast()) };
+            f32::from_bits(cell.load(Relaxed))
+        }))
+    }
+
+    #[inline(always)]
+    unsafe fn store_shared(self, to: *mut f32) {
+        for (i, x) in self.0.into_iter().enumerate() {
+            // SAFETY: as in `load_shared`.
+            unsafe { AtomicU32::from_ptr(to.add(i).cast()) }.store(x.to_bits(), Relaxed);
+        }
     }
 
     #[inline(always)]

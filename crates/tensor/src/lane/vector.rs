@@ -31,6 +31,18 @@ pub trait Vector: Lane {
     /// # Safety
     /// `to` must be valid for writing `LANES` numbers.
     unsafe fn store_raw(self, to: *mut f32);
+    /// Reads numbers that other threads may write at the same time; some may be from before, some from after that.
+    ///
+    /// # Safety
+    /// `from` must be valid for reading `LANES` numbers, and aligned for one. Others may write there by
+    /// [`Vector::store_shared`] or atomically, not otherwise.
+    unsafe fn load_shared(from: *const f32) -> Self;
+    /// Writes numbers that other threads may read or write at the same time.
+    ///
+    /// # Safety
+    /// `to` must be valid for writing `LANES` numbers, and aligned for one. Others may read and write there by
+    /// [`Vector::load_shared`] and [`Vector::store_shared`] or atomically, not otherwise.
+    unsafe fn store_shared(self, to: *mut f32);
     /// Asks for the cache line of an address that is soon to be read. Any address will do, and nothing is read.
     #[inline(always)]
     fn fetch(_address: *const f32) {}
