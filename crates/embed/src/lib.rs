@@ -77,7 +77,6 @@ mod huffman;
 mod kernel;
 mod negatives;
 mod neighbours;
-mod shared_rows;
 mod subwords;
 mod train;
 mod vectors;

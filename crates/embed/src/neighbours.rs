@@ -1,6 +1,7 @@
 //! Words near each other, by the angle between their vectors.
 
-use pulp::{Arch, Simd, WithSimd};
+use couplet_tensor::Isa;
+use couplet_tensor::lane::{Kernel, Vector};
 
 use crate::Vectors;
 use crate::kernel::dot;
@@ -46,7 +47,7 @@ impl Directions {
 
     /// The cosine between two words.
     pub fn cosine(&self, first: usize, second: usize) -> f32 {
-        Arch::new().dispatch(Cosines {
+        Isa::detect().run(Cosines {
             rows: self.row(first),
             query: self.row(second),
             take: |_, cosine| cosine,
@@ -73,7 +74,7 @@ impl Directions {
             }
             cosine
         };
-        Arch::new().dispatch(Cosines { rows: &self.rows, query: &query, take });
+        Isa::detect().run(Cosines { rows: &self.rows, query: &query, take });
         nearest
     }
 }
@@ -85,13 +86,13 @@ struct Cosines<'a, F> {
     take: F,
 }
 
-impl<F: FnMut(usize, f32) -> f32> WithSimd for Cosines<'_, F> {
+impl<F: FnMut(usize, f32) -> f32> Kernel for Cosines<'_, F> {
     type Output = f32;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) -> f32 {
+    fn run<V: Vector>(mut self) -> f32 {
         let rows = self.rows.chunks_exact(self.query.len()).enumerate();
-        rows.fold(0.0, |_, (number, row)| (self.take)(number, dot(simd, row, self.query)))
+        rows.fold(0.0, |_, (number, row)| (self.take)(number, dot::<V>(row, self.query)))
     }
 }
 

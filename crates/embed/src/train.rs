@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use couplet_data::random::Random;
-use pulp::Arch;
+use couplet_tensor::Isa;
 
 use crate::corpus::Corpus;
 use crate::vocabulary::Vocabulary;
@@ -234,14 +234,14 @@ fn work(
     settings: &Settings,
     tally: &Tally,
 ) {
-    let arch = Arch::new();
-    let mut worker = Worker::new(settings.dimension);
+    let isa = Isa::detect();
+    let mut worker = Worker::new(network);
     loop {
         let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Task { block, number, rate }) = task else { return };
         let random = Random::with(settings.seed, number);
         let words = block.iter().filter(|&&id| id != crate::corpus::END).count() as u64;
-        let (loss, predictions) = arch.dispatch(Sentences {
+        let (loss, predictions) = isa.run(Sentences {
             block: &block,
             vocabulary,
             network,

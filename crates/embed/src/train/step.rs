@@ -3,18 +3,17 @@
 use std::collections::HashMap;
 
 use couplet_data::random::Random;
-use pulp::{Simd, WithSimd};
+use couplet_tensor::SharedRows;
+use couplet_tensor::lane::{Kernel, LANES, Portable, Vector};
 
 use super::{Loss, Model, Settings};
 use crate::corpus::END;
 use crate::huffman::Huffman;
-use crate::kernel::{add_scaled, dot};
 use crate::negatives::Negatives;
-use crate::shared_rows::{LocalRow, SharedRows};
 use crate::vocabulary::Vocabulary;
 use crate::{EmbedError, Ngrams, Vectors};
 
-/// The loss is looked at in one prediction of so many: a logarithm takes as long as an inner product.
+/// The loss is looked at in one prediction of so many: logarithms take as long as all inner products.
 const LOSS_EVERY: u64 = 16;
 
 /// Random numbers for the first vectors have a purpose that no block's number is.
@@ -38,7 +37,7 @@ enum Targets {
 }
 
 impl Network {
-    /// Outputs are zero at first, inputs random between ± 1/(2 · dimension), as in the original.
+    /// Outputs are zero at first, inputs random between ± 1/dimension, as in fastText and gensim.
     pub(super) fn new(vocabulary: &Vocabulary, settings: &Settings) -> Network {
         let (words, dimension) = (vocabulary.words.len(), settings.dimension);
         let (mut rows, mut starts, mut buckets) = (Vec::new(), vec![0], Vec::new());
@@ -56,13 +55,13 @@ impl Network {
         }
         let inputs = SharedRows::zeros(words + buckets.len(), dimension);
         let mut random = Random::with(settings.seed, FIRST_VECTORS);
-        let mut row = LocalRow::zeros(dimension);
+        let mut row = vec![0.0; inputs.width()];
         for number in 0..words + buckets.len() {
-            for x in &mut row.numbers_mut()[..dimension] {
+            for x in &mut row[..dimension] {
                 let share = (random.next_u64() >> 40) as f32 / (1 << 24) as f32;
-                *x = (share - 0.5) / dimension as f32;
+                *x = (2.0 * share - 1.0) / dimension as f32;
             }
-            inputs.store(number, &row);
+            write(&inputs, number as u32, &row);
         }
         let targets = match settings.loss {
             Loss::Negative(count) => Targets::Negative(Negatives::new(&vocabulary.counts), count),
@@ -71,6 +70,7 @@ impl Network {
         Network { inputs, outputs: SharedRows::zeros(words, dimension), rows, starts, buckets, targets }
     }
 
+    #[inline(always)]
     fn rows_of(&self, word: u32) -> &[u32] {
         &self.rows[self.starts[word as usize]..self.starts[word as usize + 1]]
     }
@@ -82,23 +82,23 @@ impl Network {
         settings: &Settings,
     ) -> Result<(Vectors, Option<Ngrams>), EmbedError> {
         let dimension = settings.dimension;
-        let mut row = LocalRow::zeros(dimension);
+        let mut row = vec![0.0; self.inputs.width()];
         let mut numbers = Vec::with_capacity(words.len() * dimension);
         for word in 0..words.len() {
             let own = self.rows_of(word as u32);
             let from = numbers.len();
             numbers.resize(from + dimension, 0.0);
             for &input in own {
-                self.inputs.load(input as usize, &mut row);
-                numbers[from..].iter_mut().zip(row.numbers()).for_each(|(sum, x)| *sum += x);
+                read(&self.inputs, input, &mut row);
+                numbers[from..].iter_mut().zip(&row).for_each(|(sum, x)| *sum += x);
             }
             numbers[from..].iter_mut().for_each(|sum| *sum /= own.len() as f32);
         }
         let ngrams = settings.subwords.map(|subwords| {
             let mut ngrams = Vec::with_capacity(self.buckets.len() * dimension);
             for bucket in 0..self.buckets.len() {
-                self.inputs.load(words.len() + bucket, &mut row);
-                ngrams.extend_from_slice(&row.numbers()[..dimension]);
+                read(&self.inputs, (words.len() + bucket) as u32, &mut row);
+                ngrams.extend_from_slice(&row[..dimension]);
             }
             Ngrams::new(subwords, dimension, &self.buckets, ngrams)
         });
@@ -106,35 +106,46 @@ impl Network {
     }
 }
 
+/// Reads a row where nothing depends on the time it takes.
+fn read(rows: &SharedRows, row: u32, to: &mut [f32]) {
+    rows.read::<Portable>(row, to);
+}
+
+/// Writes a row where nothing depends on the time it takes.
+fn write(rows: &SharedRows, row: u32, from: &[f32]) {
+    rows.write::<Portable>(row, from);
+}
+
+/// Rows of the inputs, whose mean should predict the answers to questions, each of which is a row of the outputs.
+#[derive(Clone, Debug, Default)]
+struct Prediction {
+    inputs: Vec<u32>,
+    questions: Vec<u32>,
+    /// 1 for yes and 0 for no, and behind the last zeros to fill a vector.
+    answers: Vec<f32>,
+}
+
 /// What one thread needs again and again.
 pub(super) struct Worker {
     sentence: Vec<u32>,
-    inputs: Vec<u32>,
-    targets: Vec<Target>,
-    hidden: LocalRow,
-    gradient: LocalRow,
-    row: LocalRow,
+    /// What is learned from next, and what after that: meanwhile its rows come from the memory.
+    now: Prediction,
+    next: Prediction,
+    hidden: Vec<f32>,
+    gradient: Vec<f32>,
     predictions: u64,
     loss: f64,
 }
 
-/// A row of the outputs, and whether the prediction should be yes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Target {
-    row: u32,
-    yes: bool,
-}
-
 impl Worker {
-    pub(super) fn new(dimension: usize) -> Worker {
-        let row = LocalRow::zeros(dimension);
+    pub(super) fn new(network: &Network) -> Worker {
+        let row = vec![0.0; network.inputs.width()];
         Worker {
             sentence: Vec::new(),
-            inputs: Vec::new(),
-            targets: Vec::new(),
+            now: Prediction::default(),
+            next: Prediction::default(),
             hidden: row.clone(),
-            gradient: row.clone(),
-            row,
+            gradient: row,
             predictions: 0,
             loss: 0.0,
         }
@@ -152,11 +163,11 @@ pub(super) struct Sentences<'a> {
     pub(super) worker: &'a mut Worker,
 }
 
-impl WithSimd for Sentences<'_> {
+impl Kernel for Sentences<'_> {
     type Output = (f64, u64);
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> (f64, u64) {
+    fn run<V: Vector>(self) -> (f64, u64) {
         let Sentences { block, vocabulary, network, settings, rate, mut random, worker } = self;
         (worker.loss, worker.predictions) = (0.0, 0);
         let mut sentence = std::mem::take(&mut worker.sentence);
@@ -170,100 +181,118 @@ impl WithSimd for Sentences<'_> {
             for (middle, &word) in sentence.iter().enumerate() {
                 let reach = 1 + random.below(settings.window);
                 let (from, to) = (middle.saturating_sub(reach), (middle + reach + 1).min(sentence.len()));
-                let around = sentence[from..middle].iter().chain(&sentence[middle + 1..to]);
+                let (before, after) = (&sentence[from..middle], &sentence[middle + 1..to]);
                 match settings.model {
                     Model::SkipGram => {
-                        for &near in around {
-                            network.find_targets(word, &mut random, &mut worker.targets);
-                            worker.inputs.clear();
-                            worker.inputs.extend_from_slice(network.rows_of(near));
-                            network.learn(simd, worker, rate);
+                        for near in before.iter().chain(after) {
+                            network.prepare::<V>([near], word, &mut random, &mut worker.next);
+                            network.learn::<V>(worker, rate);
                         }
                     }
+                    Model::Cbow if before.is_empty() && after.is_empty() => (),
                     Model::Cbow => {
-                        worker.inputs.clear();
-                        around.for_each(|&near| worker.inputs.extend_from_slice(network.rows_of(near)));
-                        if !worker.inputs.is_empty() {
-                            network.find_targets(word, &mut random, &mut worker.targets);
-                            network.learn(simd, worker, rate);
-                        }
+                        network.prepare::<V>(before.iter().chain(after), word, &mut random, &mut worker.next);
+                        network.learn::<V>(worker, rate);
                     }
                 }
             }
         }
+        // The last one is still to be learned from.
+        network.learn::<V>(worker, rate);
         worker.sentence = sentence;
         (worker.loss, worker.predictions.div_ceil(LOSS_EVERY))
     }
 }
 
 impl Network {
-    /// Predicts a word from the mean of some inputs, and changes all that took part.
+    /// Learns from the prediction that was prepared before the last one, which takes its place.
     #[inline(always)]
-    fn learn<S: Simd>(&self, simd: S, worker: &mut Worker, rate: f32) {
-        let Worker { inputs, targets, hidden, gradient, row, predictions, loss, .. } = worker;
-        self.read_mean(simd, inputs, hidden, row);
-        let looks = *predictions % LOSS_EVERY == 0;
-        *predictions += 1;
-        gradient.numbers_mut().fill(0.0);
-        for &Target { row: target, yes } in &*targets {
-            self.outputs.load(target as usize, row);
-            let score = dot(simd, hidden.numbers(), row.numbers());
-            let chance = sigmoid(score);
-            if looks {
-                *loss += f64::from(-(if yes { chance } else { 1.0 - chance }).max(f32::MIN_POSITIVE).ln());
+    fn learn<V: Vector>(&self, worker: &mut Worker, rate: f32) {
+        let Worker { now, next, hidden, gradient, predictions, loss, .. } = worker;
+        if !now.questions.is_empty() {
+            let looks = *predictions % LOSS_EVERY == 0;
+            *predictions += 1;
+            self.read_mean::<V>(&now.inputs, hidden);
+            gradient.fill(0.0);
+            for (questions, answers) in now.questions.chunks(LANES).zip(now.answers.chunks(LANES)) {
+                let answers = V::load(answers);
+                let chances = self.outputs.products::<V>(questions, hidden).sigmoid();
+                if looks {
+                    *loss += losses(&chances.array()[..questions.len()], answers.array());
+                }
+                let steps = (answers - chances) * V::lit(rate);
+                self.outputs.step::<V>(questions, steps, hidden, gradient);
             }
-            let step = (f32::from(yes) - chance) * rate;
-            add_scaled(simd, step, row.numbers(), gradient.numbers_mut());
-            add_scaled(simd, step, hidden.numbers(), row.numbers_mut());
-            self.outputs.store(target as usize, row);
+            for &input in &now.inputs {
+                self.inputs.add::<V>(input, gradient);
+            }
         }
-        for &input in &*inputs {
-            self.inputs.load(input as usize, row);
-            add_scaled(simd, 1.0, gradient.numbers(), row.numbers_mut());
-            self.inputs.store(input as usize, row);
-        }
+        std::mem::swap(now, next);
+        next.questions.clear();
     }
 
-    /// The questions that a prediction of a word has to answer.
+    /// What a word is to be predicted from, and the questions that this has to answer.
     #[inline(always)]
-    fn find_targets(&self, word: u32, random: &mut Random, targets: &mut Vec<Target>) {
-        targets.clear();
+    fn prepare<'a, V: Vector>(
+        &self,
+        around: impl IntoIterator<Item = &'a u32>,
+        word: u32,
+        random: &mut Random,
+        prediction: &mut Prediction,
+    ) {
+        let Prediction { inputs, questions, answers } = prediction;
+        inputs.clear();
+        for &near in around {
+            inputs.extend_from_slice(self.rows_of(near));
+        }
+        questions.clear();
+        answers.clear();
         match &self.targets {
             Targets::Tree(tree) => {
-                let path = tree.path(word as usize).iter();
-                targets.extend(path.map(|step| Target { row: step.node, yes: !step.second }));
+                for step in tree.path(word as usize) {
+                    questions.push(step.node);
+                    answers.push(f32::from(!step.second));
+                }
             }
             Targets::Negative(negatives, count) => {
-                targets.push(Target { row: word, yes: true });
-                self.outputs.touch(word as usize);
+                questions.push(word);
+                answers.push(1.0);
                 for _ in 0..*count {
                     let drawn = negatives.draw(random) as u32;
                     if drawn != word {
-                        self.outputs.touch(drawn as usize);
-                        targets.push(Target { row: drawn, yes: false });
+                        questions.push(drawn);
                     }
                 }
             }
         }
+        answers.resize(questions.len().next_multiple_of(LANES), 0.0);
+        for &row in &*inputs {
+            self.inputs.fetch::<V>(row);
+        }
+        for &row in &*questions {
+            self.outputs.fetch::<V>(row);
+        }
     }
 
     #[inline(always)]
-    fn read_mean<S: Simd>(&self, simd: S, inputs: &[u32], mean: &mut LocalRow, row: &mut LocalRow) {
-        if let [input] = inputs {
-            self.inputs.load(*input as usize, mean);
-            return;
+    fn read_mean<V: Vector>(&self, inputs: &[u32], mean: &mut [f32]) {
+        let [first, others @ ..] = inputs else { return };
+        self.inputs.read::<V>(*first, mean);
+        for &input in others {
+            self.inputs.add_to::<V>(input, mean);
         }
-        mean.numbers_mut().fill(0.0);
-        let share = 1.0 / inputs.len() as f32;
-        for &input in inputs {
-            self.inputs.load(input as usize, row);
-            add_scaled(simd, share, row.numbers(), mean.numbers_mut());
+        if !others.is_empty() {
+            let share = 1.0 / inputs.len() as f32;
+            mean.iter_mut().for_each(|sum| *sum *= share);
         }
     }
 }
 
-fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + (-x).exp())
+/// −ln of the chances that were given to the right answers, added up.
+fn losses(chances: &[f32], answers: [f32; LANES]) -> f64 {
+    let right =
+        chances.iter().zip(answers).map(|(chance, yes)| if yes == 1.0 { *chance } else { 1.0 - chance });
+    right.map(|chance| -f64::from(chance.max(f32::MIN_POSITIVE).ln())).sum()
 }
 
 #[cfg(test)]
@@ -271,20 +300,29 @@ mod tests {
     use super::*;
     use crate::{Corpus, Settings};
     use couplet_data::Lines;
-    use pulp::Arch;
+    use couplet_tensor::Isa;
+    use std::collections::HashSet;
     use std::io::Cursor;
 
     const RATE: f32 = 0.1;
 
     struct Learn<'a>(&'a Network, &'a mut Worker);
 
-    impl WithSimd for Learn<'_> {
+    impl Kernel for Learn<'_> {
         type Output = ();
 
         #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            self.0.learn(simd, self.1, RATE);
+        fn run<V: Vector>(self) {
+            self.0.learn::<V>(self.1, RATE);
         }
+    }
+
+    /// Learns from one prediction, and says with which loss.
+    fn learn(network: &Network, prediction: Prediction) -> f64 {
+        let mut worker = Worker::new(network);
+        worker.now = prediction;
+        Isa::detect().run(Learn(network, &mut worker));
+        worker.loss
     }
 
     /// A network of the words a, b, c and d, which occur 5, 2, 1 and 1 times.
@@ -295,23 +333,38 @@ mod tests {
         Network::new(&Vocabulary::new(&corpus, 1, 0.0).unwrap(), &settings)
     }
 
-    fn set(rows: &SharedRows, number: usize, numbers: &[f32]) {
-        let mut row = LocalRow::zeros(numbers.len());
-        row.numbers_mut()[..numbers.len()].copy_from_slice(numbers);
-        rows.store(number, &row);
+    /// How a word is predicted from the first one.
+    fn prediction(network: &Network, word: u32, seed: u64) -> Prediction {
+        let mut prediction = Prediction::default();
+        network.prepare::<Portable>([&0], word, &mut Random::new(seed), &mut prediction);
+        prediction
     }
 
-    fn get(rows: &SharedRows, number: usize, dimension: usize) -> Vec<f32> {
-        let mut row = LocalRow::zeros(dimension);
-        rows.load(number, &mut row);
-        row.numbers()[..dimension].to_vec()
+    fn set(rows: &SharedRows, number: u32, numbers: &[f32]) {
+        let mut row = vec![0.0; rows.width()];
+        row[..numbers.len()].copy_from_slice(numbers);
+        write(rows, number, &row);
+    }
+
+    fn get(rows: &SharedRows, number: u32, dimension: usize) -> Vec<f32> {
+        let mut row = vec![0.0; rows.width()];
+        read(rows, number, &mut row);
+        row.truncate(dimension);
+        row
     }
 
     fn close(found: &[f32], expected: &[f32]) {
         assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-6), "{found:?}, not {expected:?}");
     }
 
-    const TARGETS: [Target; 2] = [Target { row: 1, yes: true }, Target { row: 2, yes: false }];
+    /// Word 1 is meant, and word 2 was drawn.
+    fn by_hand(inputs: &[u32]) -> Prediction {
+        Prediction {
+            inputs: inputs.to_vec(),
+            questions: vec![1, 2],
+            answers: vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        }
+    }
 
     /// The input is (0.5, −0.5). Its product with the word's (1, 0) is 0.5, and σ(0.5) = 0.622459 should be 1: a step of 0.1 · 0.377541. With
     /// the drawn word's (0, 2) it is −1, and σ(−1) = 0.268941 should be 0: a step of −0.1 · 0.268941. The input moves by
@@ -322,15 +375,12 @@ mod tests {
         set(&network.inputs, 0, &[0.5, -0.5]);
         set(&network.outputs, 1, &[1.0, 0.0]);
         set(&network.outputs, 2, &[0.0, 2.0]);
-        let mut worker = Worker::new(2);
-        worker.inputs = vec![0];
-        worker.targets = TARGETS.to_vec();
-        Arch::new().dispatch(Learn(&network, &mut worker));
+        let loss = learn(&network, by_hand(&[0]));
         close(&get(&network.inputs, 0, 2), &[0.537_754_1, -0.553_788_3]);
         close(&get(&network.outputs, 1, 2), &[1.018_877, -0.018_877]);
         close(&get(&network.outputs, 2, 2), &[-0.013_447_1, 2.013_447_1]);
         // −ln 0.622459 − ln (1 − 0.268941)
-        assert!((worker.loss - 0.787_338_6).abs() < 1e-6, "{}", worker.loss);
+        assert!((loss - 0.787_338_6).abs() < 1e-6, "{loss}");
     }
 
     /// (1, 0) and (0, −1) have the mean of the test above, and each of them moves as its input does: the original does not
@@ -342,22 +392,19 @@ mod tests {
         set(&network.inputs, 3, &[0.0, -1.0]);
         set(&network.outputs, 1, &[1.0, 0.0]);
         set(&network.outputs, 2, &[0.0, 2.0]);
-        let mut worker = Worker::new(2);
-        worker.inputs = vec![0, 3];
-        worker.targets = TARGETS.to_vec();
-        Arch::new().dispatch(Learn(&network, &mut worker));
+        learn(&network, by_hand(&[0, 3]));
         close(&get(&network.inputs, 0, 2), &[1.037_754_1, -0.053_788_3]);
         close(&get(&network.inputs, 3, 2), &[0.037_754_1, -1.053_788_3]);
         close(&get(&network.outputs, 2, 2), &[-0.013_447_1, 2.013_447_1]);
     }
 
     /// −Σ ln σ(± h·o), in double precision.
-    fn loss(hidden: &[f64], outputs: &[Vec<f64>], targets: &[Target]) -> f64 {
-        let of = |target: &Target| {
-            let score: f64 = hidden.iter().zip(&outputs[target.row as usize]).map(|(h, o)| h * o).sum();
-            (1.0 + (if target.yes { -score } else { score }).exp()).ln()
+    fn loss(hidden: &[f64], outputs: &[Vec<f64>], prediction: &Prediction) -> f64 {
+        let of = |(&row, &yes): (&u32, &f32)| {
+            let score: f64 = hidden.iter().zip(&outputs[row as usize]).map(|(h, o)| h * o).sum();
+            (1.0 + (if yes == 1.0 { -score } else { score }).exp()).ln()
         };
-        targets.iter().map(of).sum()
+        prediction.questions.iter().zip(&prediction.answers).map(of).sum()
     }
 
     /// What rows move by is the rate times the slope of the loss, downwards, for both kinds of targets.
@@ -371,41 +418,38 @@ mod tests {
                 (0..dimension).map(|_| (random.next_u64() >> 40) as f32 / (1 << 23) as f32 - 1.0).collect()
             };
             (0..4).for_each(|row| set(&network.outputs, row, &numbers()));
-            set(&network.inputs, 1, &numbers());
+            set(&network.inputs, 0, &numbers());
             let wide = |row: Vec<f32>| -> Vec<f64> { row.into_iter().map(f64::from).collect() };
-            let hidden = wide(get(&network.inputs, 1, dimension));
+            let hidden = wide(get(&network.inputs, 0, dimension));
             let outputs: Vec<Vec<f64>> =
                 (0..4).map(|row| wide(get(&network.outputs, row, dimension))).collect();
-            let mut worker = Worker::new(dimension);
-            worker.inputs = vec![1];
-            network.find_targets(2, &mut Random::new(8), &mut worker.targets);
-            // A row that is there twice is changed in between, which the slope knows nothing of.
-            worker.targets.sort_by_key(|target| target.row);
-            worker.targets.dedup_by_key(|target| target.row);
-            let targets = worker.targets.clone();
-            Arch::new().dispatch(Learn(&network, &mut worker));
+            let mut prediction = prediction(&network, 2, 8);
+            // A row that is drawn twice is changed in between, which the slope knows nothing of. Those drawn come last.
+            let mut seen = HashSet::new();
+            prediction.questions.retain(|&row| seen.insert(row));
+            learn(&network, prediction.clone());
             let slope = |at: &dyn Fn(f64) -> f64| (at(1e-5) - at(-1e-5)) / 2e-5;
             let check = |before: f64, after: f32, slope: f64| {
                 let moved = f64::from(after) - before;
                 assert!((moved + f64::from(RATE) * slope).abs() < 1e-6, "{kind:?}: {moved}, slope {slope}");
             };
-            let after = get(&network.inputs, 1, dimension);
+            let after = get(&network.inputs, 0, dimension);
             for i in 0..dimension {
                 let moved = |by: f64| {
                     let mut hidden = hidden.clone();
                     hidden[i] += by;
-                    loss(&hidden, &outputs, &targets)
+                    loss(&hidden, &outputs, &prediction)
                 };
                 check(hidden[i], after[i], slope(&moved));
             }
-            for target in &targets {
-                let row = target.row as usize;
+            for &row in &prediction.questions {
                 let after = get(&network.outputs, row, dimension);
+                let row = row as usize;
                 for i in 0..dimension {
                     let moved = |by: f64| {
                         let mut outputs = outputs.clone();
                         outputs[row][i] += by;
-                        loss(&hidden, &outputs, &targets)
+                        loss(&hidden, &outputs, &prediction)
                     };
                     check(outputs[row][i], after[i], slope(&moved));
                 }
@@ -418,20 +462,16 @@ mod tests {
     fn the_chances_of_all_words_add_up_to_one() {
         let network = network(3, Loss::Hierarchical);
         let outputs = [[0.3, -1.0, 2.0], [1.5, 0.2, -0.7], [0.1, 0.1, 0.9], [0.0; 3]].map(|row| row.to_vec());
-        let mut targets = Vec::new();
-        let chances = (0..4).map(|word| {
-            network.find_targets(word, &mut Random::new(1), &mut targets);
-            (-loss(&[0.4, -0.8, 1.1], &outputs, &targets)).exp()
-        });
+        let chances =
+            (0..4).map(|word| (-loss(&[0.4, -0.8, 1.1], &outputs, &prediction(&network, word, 1))).exp());
         assert!((chances.sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn drawn_words_are_others() {
-        let network = network(3, Loss::Negative(50));
-        let mut targets = Vec::new();
-        network.find_targets(0, &mut Random::new(1), &mut targets);
-        assert_eq!(targets[0], Target { row: 0, yes: true });
-        assert!(targets.len() > 10 && targets[1..].iter().all(|target| !target.yes && target.row != 0));
+        let Prediction { questions, answers, .. } = prediction(&network(3, Loss::Negative(50)), 0, 1);
+        assert_eq!((questions[0], answers[0]), (0, 1.0));
+        assert!(questions.len() > 10 && questions[1..].iter().all(|&row| row != 0));
+        assert!(answers.len() >= questions.len() && answers[1..].iter().all(|&yes| yes == 0.0));
     }
 }
