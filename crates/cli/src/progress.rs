@@ -103,8 +103,10 @@ fn described(about: About) -> String {
         About::Lines { lines, pieces, vocabulary } => {
             format!("{lines} texts in {pieces} pieces; vocabulary {vocabulary}")
         }
-        About::Texts { texts, cut, vocabulary, labels } => {
-            format!("{texts} texts{}; vocabulary {vocabulary}; {labels} labels", long(cut, "cut"))
+        About::Texts { texts, cut, vocabulary, labels, beside } => {
+            let beside =
+                if beside > 0 { format!("; {beside} numbers beside each text") } else { String::new() };
+            format!("{texts} texts{}; vocabulary {vocabulary}; {labels} labels{beside}", long(cut, "cut"))
         }
     }
 }

@@ -62,9 +62,12 @@ impl Cost {
                 let texts = sequences(count, tokens, vocabulary, &mut random);
                 let texts: Vec<&[u32]> = texts.iter().map(Vec::as_slice).collect();
                 let packed = Packed::new(&texts, &numbers(count));
-                let reading =
-                    least(|| drop(loaded.model.log_probabilities(&Pass::inference(&loaded.params), &packed)));
-                let batch = LabelledBatch::new(&texts, &vec![0; count], &numbers(count));
+                let beside = vec![0.0; count * loaded.features.width()];
+                let reading = least(|| {
+                    let pass = Pass::inference(&loaded.params);
+                    drop(loaded.model.log_probabilities(&pass, &packed, &beside));
+                });
+                let batch = LabelledBatch::new(&texts, &vec![0; count], &numbers(count)).with_beside(beside);
                 let learning = learnt(&loaded.model, &mut loaded.params, |model, pass| {
                     model.loss(pass, &batch, 0.0).mean
                 });

@@ -282,9 +282,15 @@ fn measured(config: &Comparable, device: &Device, folder: &Folder) -> Result<(us
         }
         Comparable::Classify(config) => {
             let loaded = LoadedClassifier::open(folder, device)?;
-            let texts = read_labelled(&config.data.valid)?;
+            let texts = read_labelled(&config.data.valid, &loaded.columns)?;
             let labels = loaded.labels.numbers(&texts)?;
-            let examples = LabelledExamples::new(&texts, &loaded.tokenizer, &loaded.labels, loaded.cut)?;
+            let examples = LabelledExamples::new(
+                &texts,
+                &loaded.tokenizer,
+                &loaded.features,
+                &loaded.labels,
+                loaded.cut,
+            )?;
             (loaded.params.count(), Quality::of_classifier(&loaded, &examples, &texts, &labels))
         }
     })

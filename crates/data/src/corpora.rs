@@ -111,6 +111,11 @@ impl Files {
         Files::of(Format::Parallel([first.into(), second.into()]))
     }
 
+    /// A table with these columns.
+    pub fn table(format: Format, columns: Columns) -> Files {
+        Files::all(vec![Corpus { columns, ..Corpus::of(format) }])
+    }
+
     fn of(format: Format) -> Files {
         Files::all(vec![Corpus::of(format)])
     }
@@ -171,6 +176,14 @@ impl Files {
     }
 }
 
+/// How a file's name ends, without regard to its packing.
+fn ending(path: &Path) -> Option<&str> {
+    match path.extension()?.to_str()? {
+        "gz" | "zst" => Path::new(path.file_stem()?).extension()?.to_str(),
+        other => Some(other),
+    }
+}
+
 impl Corpus {
     fn of(format: Format) -> Corpus {
         Corpus { format, columns: Columns::default(), weight: 1.0 }
@@ -178,6 +191,21 @@ impl Corpus {
 }
 
 impl Format {
+    /// The table at a path, as the name ends, whether or not it is packed: `.csv`, `.tsv` or `.jsonl`.
+    pub fn of_path(path: &Path) -> Option<Format> {
+        match ending(path)? {
+            "csv" => Some(Format::Csv(path.into())),
+            "tsv" => Some(Format::Tsv(path.into())),
+            "jsonl" => Some(Format::Jsonl(path.into())),
+            _ => None,
+        }
+    }
+
+    /// As [`Format::of_path`]; any other file, the standard input for example, has a JSON object on each line.
+    pub fn of_table(path: &Path) -> Format {
+        Format::of_path(path).unwrap_or_else(|| Format::Jsonl(path.into()))
+    }
+
     /// The file that errors name where a whole corpus is meant.
     pub(crate) fn path(&self) -> &Path {
         match self {
@@ -428,6 +456,15 @@ mod tests {
         for (written, start) in starts {
             assert!(said(written).starts_with(start), "{written}: {}", said(written));
         }
+    }
+
+    #[test]
+    fn a_table_is_what_its_name_ends_with() {
+        let of_path = |path: &str| Format::of_path(Path::new(path));
+        assert_eq!(of_path("a.csv"), Some(Format::Csv("a.csv".into())));
+        assert_eq!(of_path("b/a.tsv.gz"), Some(Format::Tsv("b/a.tsv.gz".into())));
+        assert_eq!(of_path("a.jsonl.zst"), Some(Format::Jsonl("a.jsonl.zst".into())));
+        assert_eq!(["a.txt", "csv", "-", ".gz", "a.gz"].map(of_path), [const { None }; 5]);
     }
 
     #[test]

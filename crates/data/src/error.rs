@@ -76,6 +76,30 @@ pub enum DataError {
     #[error("{path}:{line}: {columns} columns where there should be {needed}")]
     FewColumns { path: PathBuf, line: usize, columns: usize, needed: usize },
 
+    /// A config wants columns beside a text, of files that have none.
+    #[error("{path}: no columns beside text and label")]
+    NoColumns { path: PathBuf },
+
+    /// What a column of numbers holds is none.
+    #[error("{path}:{line}: column {column:?}: {value:?} is not a number")]
+    NotANumber { path: PathBuf, line: usize, column: String, value: String },
+
+    /// What a column of yes and no holds is neither.
+    #[error("{path}:{line}: column {column:?}: {value:?} is neither yes nor no")]
+    NeitherYesNorNo { path: PathBuf, line: usize, column: String, value: String, words: Option<String> },
+
+    /// A column of which nothing can be learnt.
+    #[error("{path}: column {column:?} is empty in all training texts")]
+    EmptyFeature { path: PathBuf, column: String },
+
+    /// A column of which nothing can be learnt.
+    #[error("column {column:?}: no category occurs {min_count} times or more")]
+    RareCategories { column: String, min_count: usize },
+
+    /// A model's file of features cannot be used.
+    #[error("{path}: {reason}")]
+    DamagedFeatures { path: PathBuf, reason: String },
+
     /// A quotation mark was not closed, most likely.
     #[error("{path}:{line}: a column of {bytes} bytes")]
     LongField { path: PathBuf, line: usize, bytes: usize },
@@ -173,6 +197,8 @@ impl DataError {
                 | DataError::NotJson { .. }
                 | DataError::NoKey { .. }
                 | DataError::NotText { .. }
+                | DataError::NotANumber { .. }
+                | DataError::NeitherYesNorNo { .. }
         )
     }
 
@@ -231,6 +257,28 @@ impl DataError {
             DataError::FewColumns { .. } | DataError::LongField { .. } => {
                 "look for a quotation mark that is not closed, or a separator that is missing"
             }
+            DataError::NoColumns { .. } => {
+                "data.features names columns of a table: { csv = \"f.csv\", text = \"…\", label = \"…\" }, or tsv, or jsonl"
+            }
+            DataError::NotANumber { column, value, .. } => {
+                return Some(format!(
+                    "write 41 or 3.5, nothing where it is not known, or say what stands for that: \
+                     {column} = {{ kind = \"number\", missing = {value:?} }}"
+                ));
+            }
+            DataError::NeitherYesNorNo { words: Some(words), .. } => {
+                return Some(format!("{words}, as the config says, or nothing where it is not known"));
+            }
+            DataError::NeitherYesNorNo { column, .. } => {
+                return Some(format!(
+                    "yes or no, true or false, 1 or 0, or nothing; other words are said in the config: \
+                     {column} = {{ kind = \"yes-no\", yes = \"…\", no = \"…\" }}"
+                ));
+            }
+            DataError::EmptyFeature { .. } => {
+                "fill it in, or leave it out of data.features; in JSON, its key may be another one"
+            }
+            DataError::RareCategories { .. } => "lower min_count, or leave the column out of data.features",
             DataError::NotJson { .. } => "each line has a JSON object of its own",
             DataError::NoKey { known, .. } => {
                 return Some(format!(
@@ -242,7 +290,7 @@ impl DataError {
             DataError::Truncated { packing, .. } | DataError::Damaged { packing, .. } => {
                 return Some(format!("`{packing} -t` checks the file; download or compress it again"));
             }
-            DataError::DamagedTokenizer { .. } => {
+            DataError::DamagedTokenizer { .. } | DataError::DamagedFeatures { .. } => {
                 "copy the file again from the model it belongs to, or train the model again"
             }
             DataError::ForeignTokenizer { .. } => {

@@ -3,19 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use crate::corpora::Files;
+use crate::features::{FeatureColumns, Value};
 use crate::records::{Place, Reading, Records, Roles, Skipped};
 use crate::{DataError, Lines, Weight};
 
-/// The most labels that a hint lists.
-const LISTED: usize = 10;
+/// The most names that a hint lists.
+pub(crate) const LISTED: usize = 10;
 
 /// A text and what it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LabelledText {
     /// What it is.
     pub label: String,
     /// The text.
     pub text: String,
+    /// What each column beside it says.
+    pub values: Vec<Value>,
     /// Where the label stands.
     pub place: Place,
 }
@@ -27,14 +30,15 @@ pub struct Labelled {
 }
 
 impl Labelled {
-    /// Opens the files. A file of two columns has the label first, two parallel files are texts and labels.
-    pub fn open(files: &Files, reading: Reading) -> Result<Labelled, DataError> {
-        Ok(Labelled { records: Records::open(files, Roles::Labelled, reading)? })
+    /// Opens the files. A file of two columns has the label first, two parallel files are texts and labels. Columns beside them are
+    /// read of tables only.
+    pub fn open(files: &Files, columns: &FeatureColumns, reading: Reading) -> Result<Labelled, DataError> {
+        Ok(Labelled { records: Records::open(files, Roles::Labelled, columns, reading)? })
     }
 
     /// Reads all texts, and says what was left out.
-    pub fn all(files: &Files) -> Result<(LabelledTexts, Skipped), DataError> {
-        let mut texts = Labelled::open(files, Reading::default())?;
+    pub fn all(files: &Files, columns: &FeatureColumns) -> Result<(LabelledTexts, Skipped), DataError> {
+        let mut texts = Labelled::open(files, columns, Reading::default())?;
         let all = texts.by_ref().collect::<Result<_, _>>()?;
         Ok((all, texts.skipped().clone()))
     }
@@ -57,18 +61,20 @@ impl Iterator for Labelled {
         let record = self.records.next()?;
         Some(record.map(|record| {
             let [text, label] = record.texts;
-            LabelledText { label: label.trim().to_owned(), text, place: record.place }
+            LabelledText { label: label.trim().to_owned(), text, values: record.values, place: record.place }
         }))
     }
 }
 
 /// Texts and what each of them is: label n belongs to text n.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelledTexts {
     /// What each text is.
     pub labels: Vec<String>,
     /// The texts.
     pub texts: Vec<String>,
+    /// What each column beside a text says.
+    pub values: Vec<Vec<Value>>,
     /// Where each label stands: errors name it.
     pub places: Vec<Place>,
 }
@@ -76,7 +82,7 @@ pub struct LabelledTexts {
 impl LabelledTexts {
     /// Reads one file that has a label, a tab and a text on each line.
     pub fn read_tsv(path: impl AsRef<Path>) -> Result<LabelledTexts, DataError> {
-        Labelled::all(&Files::tsv(path.as_ref())).map(|(texts, _)| texts)
+        Labelled::all(&Files::tsv(path.as_ref()), &FeatureColumns::default()).map(|(texts, _)| texts)
     }
 
     /// Reads a file of texts and one of labels: line n of one belongs to line n of the other.
@@ -84,11 +90,12 @@ impl LabelledTexts {
         texts: impl AsRef<Path>,
         labels: impl AsRef<Path>,
     ) -> Result<LabelledTexts, DataError> {
-        Labelled::all(&Files::parallel(texts.as_ref(), labels.as_ref())).map(|(texts, _)| texts)
+        let files = Files::parallel(texts.as_ref(), labels.as_ref());
+        Labelled::all(&files, &FeatureColumns::default()).map(|(texts, _)| texts)
     }
 
     /// The file that the first label stands in.
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.places.first().map_or_else(PathBuf::new, |place| place.path.to_path_buf())
     }
 }
@@ -96,9 +103,10 @@ impl LabelledTexts {
 impl FromIterator<LabelledText> for LabelledTexts {
     fn from_iter<I: IntoIterator<Item = LabelledText>>(all: I) -> LabelledTexts {
         let mut texts = LabelledTexts::default();
-        for LabelledText { label, text, place } in all {
+        for LabelledText { label, text, values, place } in all {
             texts.labels.push(label);
             texts.texts.push(text);
+            texts.values.push(values);
             texts.places.push(place);
         }
         texts
@@ -189,6 +197,7 @@ mod tests {
         let text = |(line, label): (usize, &&str)| LabelledText {
             label: (*label).to_owned(),
             text: "text".to_owned(),
+            values: Vec::new(),
             place: Place { path: Path::new("a.tsv").into(), line },
         };
         (1..).zip(labels).map(text).collect()

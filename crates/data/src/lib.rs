@@ -17,7 +17,8 @@
 //!    from a [`Stream`] of text.
 //!
 //! Where a text has a label instead of a translation, [`LabelledTexts`] are read in place of pairs, [`Labels`] are the
-//! vocabulary of the other side, and a long text is [`Cut`]. [`VocabularyStatistics`] say what a vocabulary makes of texts.
+//! vocabulary of the other side, and a long text is [`Cut`]. Of a table, [`FeatureColumns`] are read beside it,
+//! which [`Features`] make numbers of. [`VocabularyStatistics`] say what a vocabulary makes of texts.
 //!
 //! Padding, masks and packing are for those who know tensors. After the model has answered, [`Tokenizer::decode`] turns ids
 //! into text, and where [`in_order`] made the batches, the numbers of the examples put the answers back in order.
@@ -64,6 +65,7 @@ mod cut;
 pub mod demo;
 mod error;
 mod example;
+mod features;
 mod feed;
 mod files;
 mod labels;
@@ -82,6 +84,9 @@ pub use corpus_file::{CorpusFile, CorpusWriter};
 pub use cut::{Cut, Keep, Pad, PairCut, pieces};
 pub use error::DataError;
 pub use example::{Example, Fetch, add_to_checksum};
+pub use features::{
+    ColumnKind, FeatureColumn, FeatureColumns, FeatureVectors, FeaturedText, FeaturedTexts, Features, Value,
+};
 pub use feed::Feed;
 pub use files::{WholeFile, write_whole};
 pub use labels::{Labelled, LabelledText, LabelledTexts, Labels};

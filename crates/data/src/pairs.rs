@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::corpora::{BadLines, Files};
+use crate::features::FeatureColumns;
 use crate::records::{Empty, Reading, Records, Roles, Skipped};
 use crate::{DataError, Lines, Weight};
 
@@ -47,7 +48,7 @@ pub struct Pairs {
 impl Pairs {
     /// Opens the files. Of several corpora, each is opened when the one before it is at its end.
     pub fn open(files: &Files, reading: Reading) -> Result<Pairs, DataError> {
-        Ok(Pairs { records: Records::open(files, Roles::Pair, reading)? })
+        Ok(Pairs { records: Records::open(files, Roles::Pair, &FeatureColumns::default(), reading)? })
     }
 
     /// Reads all pairs, and says what was left out.

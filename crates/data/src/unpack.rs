@@ -21,6 +21,11 @@ const BUFFER: usize = 64 * 1024;
 /// The path that stands for the standard input.
 pub const STANDARD_INPUT: &str = "-";
 
+/// What errors call a file.
+pub(crate) fn shown(path: &Path) -> &Path {
+    if path == Path::new(STANDARD_INPUT) { Path::new("standard input") } else { path }
+}
+
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
@@ -50,7 +55,7 @@ impl Bytes {
     /// Opens a file, or the standard input.
     pub(crate) fn open(path: &Path) -> Result<Bytes, DataError> {
         if path == Path::new(STANDARD_INPUT) {
-            return Bytes::read("standard input".into(), io::stdin());
+            return Bytes::read(shown(path).into(), io::stdin());
         }
         match File::open(path) {
             Ok(file) => Bytes::read(path.into(), file),

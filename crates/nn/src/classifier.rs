@@ -1,4 +1,4 @@
-//! A reader, a feature of what it read, and a label: `P(label | text)`.
+//! A reader, a feature of what it read, and a label: `P(label | text)`, or `P(label | text, numbers)` where numbers stand beside the text.
 
 use crate::config::{ClassifierConfig, ConfigError, ContextKind, FeatureConfig, FeatureKind, OutputKind};
 use crate::context::pooled;
@@ -7,8 +7,8 @@ use crate::layer::{Dropout, Linear};
 use crate::pass::Pass;
 use crate::seq2seq::Loss;
 use crate::tokens::{LabelledBatch, Packed};
-use couplet_tensor::ops::{CrossEntropy, cross_entropy, flatten_steps, logistic_loss};
-use couplet_tensor::{Params, Rows, Var};
+use couplet_tensor::ops::{CrossEntropy, concat_columns, cross_entropy, flatten_steps, logistic_loss};
+use couplet_tensor::{Params, Rows, Tensor, Var};
 use std::sync::Arc;
 
 /// The number under which the feature drops.
@@ -20,25 +20,29 @@ pub struct Classifier {
     encoder: Encoder,
     feature: FeatureConfig,
     dropout: Dropout,
+    /// How many numbers stand beside a text.
+    beside: usize,
     dense: Linear,
     output: OutputKind,
 }
 
 impl Classifier {
-    /// Adds the model's parameters, for a vocabulary of so many tokens and so many labels.
+    /// Adds the model's parameters, for a vocabulary of so many tokens, so many numbers beside each text, and so many labels.
     pub fn new(
         params: &mut Params,
         config: &ClassifierConfig,
         vocabulary: usize,
+        beside: usize,
         labels: usize,
     ) -> Result<Classifier, ConfigError> {
         config.check()?;
         config.check_labels(labels)?;
-        let (inputs, outputs) = (config.feature_width(vocabulary), config.outputs(labels));
+        let (inputs, outputs) = (config.feature_width(vocabulary) + beside, config.outputs(labels));
         Ok(Classifier {
             encoder: Encoder::new(params, &config.encoder, vocabulary),
             feature: config.context.clone(),
             dropout: Dropout { rate: config.classifier.dropout, variational: false },
+            beside,
             dense: Linear::new(params, "classifier", inputs, outputs, true),
             output: config.classifier.output,
         })
@@ -46,7 +50,7 @@ impl Classifier {
 
     /// The cross-entropy of a batch's labels. Labels can be smoothed where there is a number for each.
     pub fn loss(&self, pass: &Pass, batch: &LabelledBatch, smoothing: f32) -> Loss {
-        let feature = self.read(pass, &batch.texts); // [batch, feature]
+        let feature = self.read(pass, &batch.texts, &batch.beside); // [batch, feature + beside]
         let scale = 1.0 / batch.labels.len() as f32;
         let (mean, of_rows) = match self.output {
             OutputKind::Sigmoid => {
@@ -62,9 +66,9 @@ impl Classifier {
         Loss { mean, of_rows }
     }
 
-    /// The logarithm of each label's probability, for each text in the order in which they were packed.
-    pub fn log_probabilities(&self, pass: &Pass, texts: &Packed) -> Vec<Vec<f32>> {
-        let logits = self.dense.forward(pass, &self.read(pass, texts)); // [batch, outputs]
+    /// The logarithm of each label's probability, for each text in the order in which they were given, as are the numbers beside them.
+    pub fn log_probabilities(&self, pass: &Pass, texts: &Packed, beside: &[f32]) -> Vec<Vec<f32>> {
+        let logits = self.dense.forward(pass, &self.read(pass, texts, beside)); // [batch, outputs]
         let (numbers, width) = (logits.value().to_vec(), logits.columns());
         let of_place = |&place: &u32| {
             let row = &numbers[place as usize * width..][..width];
@@ -77,13 +81,27 @@ impl Classifier {
         texts.rows.place_of().iter().map(of_place).collect()
     }
 
-    /// Reads packed texts and makes a feature of each.
-    fn read(&self, pass: &Pass, texts: &Packed) -> Var {
+    /// Reads packed texts and makes a feature `c` of each; with the numbers `v` beside it, the label is predicted from `[c; v]`:
+    /// `z = W·[c; v] + b = W_c·c + W_v·v + b`.
+    fn read(&self, pass: &Pass, texts: &Packed, beside: &[f32]) -> Var {
         let encoded = self.encoder.forward(pass, texts); // states: [rows, width]
         let feature = self.feature_of(&encoded); // [batch, feature]
         let examples = texts.rows.examples();
         let once = Rows::with_examples(&vec![1; examples.len()], examples);
-        pass.dropout(feature, &Arc::new(once), self.dropout, DROPOUT)
+        let feature = pass.dropout(feature, &Arc::new(once), self.dropout, DROPOUT);
+        match self.beside {
+            0 => feature,
+            // These are few, and each is the only one of its kind: none is dropped.
+            _ => concat_columns(&[&feature, &self.put_beside(pass, texts, beside)]), // [batch, feature + beside]
+        }
+    }
+
+    /// The numbers beside the texts, in the order of their places.
+    fn put_beside(&self, pass: &Pass, texts: &Packed, beside: &[f32]) -> Var {
+        let (order, width) = (texts.rows.order(), self.beside);
+        assert_eq!(beside.len(), order.len() * width, "{width} numbers beside each of {} texts", order.len());
+        let rows: Vec<&[f32]> = order.iter().map(|&text| &beside[text as usize * width..][..width]).collect();
+        Var::constant(Tensor::new(pass.params().device(), order.len(), width, &rows.concat())) // [batch, beside]
     }
 
     fn feature_of(&self, encoded: &Encoded) -> Var {
@@ -116,10 +134,10 @@ mod tests {
     fn classified(config: &str, given: &[(&str, &[f32])], labels: usize, texts: &[&[u32]]) -> Vec<Vec<f32>> {
         let config: ClassifierConfig = toml::from_str(config).unwrap();
         let mut params = Params::new(&Device::cpu(), 1);
-        let model = Classifier::new(&mut params, &config, 2, labels).unwrap();
+        let model = Classifier::new(&mut params, &config, 2, 0, labels).unwrap();
         set(&mut params, given);
         let numbers: Vec<u32> = (0..texts.len() as u32).collect();
-        let found = model.log_probabilities(&Pass::inference(&params), &Packed::new(texts, &numbers));
+        let found = model.log_probabilities(&Pass::inference(&params), &Packed::new(texts, &numbers), &[]);
         found.iter().map(|of_text| of_text.iter().map(|number| number.exp()).collect()).collect()
     }
 
@@ -163,13 +181,37 @@ mod tests {
         assert_near(&classified(config, &given, 2, &[&[1, 0]]).concat(), &[0.45017, 0.54983]);
     }
 
+    /// One number for a token, 1 or −1, and two beside a text: z = 2·c + 0.5·v₁ − 1·v₂ + 0.1. The text 0 beside (2, 1) has
+    /// z = 2 + 1 − 1 + 0.1 = 2.1 and P(second) = σ(2.1) = 0.89090; the texts 1 1 and 1 beside (0, 3) have z = −2 − 3 + 0.1 = −4.9
+    /// and σ(−4.9) = 0.00739. The longest text is packed first, and its numbers with it.
+    #[test]
+    fn numbers_beside_a_text_by_hand() {
+        let config =
+            "encoder = { kind = 'bag', embedding = 1 }\ncontext.kind = 'mean'\nclassifier.output = 'sigmoid'";
+        let mut params = Params::new(&Device::cpu(), 1);
+        let model = Classifier::new(&mut params, &toml::from_str(config).unwrap(), 2, 2, 2).unwrap();
+        set(
+            &mut params,
+            &[
+                ("encoder.embedding.weight", &[1.0, -1.0]),
+                ("classifier.weight", &[2.0, 0.5, -1.0]),
+                ("classifier.bias", &[0.1]),
+            ],
+        );
+        let texts = Packed::new(&[&[0], &[1, 1], &[1]], &[0, 1, 2]);
+        let beside = [2.0, 1.0, 0.0, 3.0, 0.0, 3.0];
+        let found = model.log_probabilities(&Pass::inference(&params), &texts, &beside);
+        let second: Vec<f32> = found.iter().map(|of_text| of_text[1].exp()).collect();
+        assert_near(&second, &[0.89090, 0.00739, 0.00739]);
+    }
+
     /// As the study notes count them: 20 tokens of 8 numbers and a bias are 20·8 + 1 = 161.
     #[test]
     fn parameters_of_flattened_tokens_by_hand() {
         let config = "encoder = { kind = 'bag', embedding = 8 }\ncontext = { kind = 'flatten', steps = 20 }\n\
                       classifier.output = 'sigmoid'";
         let mut params = Params::new(&Device::cpu(), 1);
-        Classifier::new(&mut params, &toml::from_str(config).unwrap(), 100, 2).unwrap();
+        Classifier::new(&mut params, &toml::from_str(config).unwrap(), 100, 0, 2).unwrap();
         assert_eq!(params.count() - 100 * 8, 161);
     }
 

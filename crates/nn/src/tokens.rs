@@ -91,6 +91,8 @@ impl NextTokens {
 pub struct LabelledBatch {
     /// What the encoder reads.
     pub texts: Packed,
+    /// The numbers beside each text, in the order in which the texts were given: one vector after the other.
+    pub beside: Vec<f32>,
     /// The label of the text at each place.
     pub labels: Vec<u32>,
 }
@@ -101,7 +103,12 @@ impl LabelledBatch {
         assert_eq!(texts.len(), labels.len(), "a label for each text");
         let texts = Packed::new(texts, examples);
         let labels = texts.rows.order().iter().map(|&text| labels[text as usize]).collect();
-        LabelledBatch { texts, labels }
+        LabelledBatch { texts, beside: Vec::new(), labels }
+    }
+
+    /// With the numbers beside each text, one vector after the other.
+    pub fn with_beside(self, beside: Vec<f32>) -> LabelledBatch {
+        LabelledBatch { beside, ..self }
     }
 }
 

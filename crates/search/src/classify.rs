@@ -1,12 +1,16 @@
-//! Text in, label out.
+//! Text in, label out; with columns beside the text where the model has learnt from such.
 
 use crate::folder::{Folder, FolderError};
 use crate::task::Task;
-use couplet_data::{Cut, Keep, Labels, Pad, Tokenizer, in_order};
+use couplet_data::{
+    Columns, Cut, FeatureColumns, FeatureVectors, FeaturedText, Features, Files, Format, Keep, Labels, Pad,
+    Tokenizer, Value, in_order,
+};
 use couplet_nn::{Classifier, ClassifierConfig, Packed, Pass};
 use couplet_tensor::{Device, Params};
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::path::Path;
 
 /// Tokens of the texts that are read together.
 const BATCH_TOKENS: usize = 4096;
@@ -21,6 +25,9 @@ struct FolderConfig {
 
 #[derive(Clone, Debug, Deserialize)]
 struct FolderData {
+    train: Files,
+    #[serde(default)]
+    features: FeatureColumns,
     max_tokens: usize,
     keep: Keep,
     #[serde(default = "masked")]
@@ -40,6 +47,12 @@ pub struct LoadedClassifier {
     pub tokenizer: Tokenizer,
     /// How many of them it reads.
     pub cut: Cut,
+    /// Where texts and labels were in the training data, if that is a table.
+    pub table: Columns,
+    /// The columns that it reads beside a text.
+    pub columns: FeatureColumns,
+    /// How they become numbers.
+    pub features: Features,
     /// What a text can be.
     pub labels: Labels,
     /// The model.
@@ -63,22 +76,62 @@ impl LoadedClassifier {
         let FolderConfig { data, model: config } = folder.read_config(&[Task::Classify])?;
         let tokenizer = Tokenizer::load(folder.source_tokenizer())?;
         let labels = Labels::load(folder.labels())?;
+        let features = if data.features.is_empty() {
+            Features::default()
+        } else {
+            Features::load(folder.features(), &data.features)?
+        };
         let mut params = Params::new(device, 0);
         let (vocabulary, count) = (tokenizer.vocabulary_size(), labels.names().len());
-        let model = Classifier::new(&mut params, &config, vocabulary, count)
+        let model = Classifier::new(&mut params, &config, vocabulary, features.width(), count)
             .map_err(|source| FolderError::Model { path: folder.config(), source })?;
         folder.read_weights(&mut params)?;
         let cut = text_cut(data.max_tokens, data.keep, read_padding(data.mask, data.pad), &config);
-        Ok(LoadedClassifier { tokenizer, cut, labels, model, params })
+        let table = data.train.corpora().first().map(|corpus| corpus.columns.clone()).unwrap_or_default();
+        Ok(LoadedClassifier {
+            tokenizer,
+            cut,
+            table,
+            columns: data.features,
+            features,
+            labels,
+            model,
+            params,
+        })
     }
 
-    /// Says what each line is, in their order; nothing of an empty line.
+    /// Says what each line is, in their order; nothing of an empty line. Whatever the model reads beside a text is missing.
     pub fn classify<S: AsRef<str>>(&self, lines: &[S]) -> Vec<Option<Prediction>> {
-        let texts: Vec<Vec<u32>> = lines.iter().map(|line| self.tokenizer.encode(line.as_ref())).collect();
+        let text = |line: &S| FeaturedText {
+            text: line.as_ref().to_owned(),
+            values: vec![Value::Missing; self.columns.len()],
+        };
+        self.classify_rows(&lines.iter().map(text).collect::<Vec<_>>())
+    }
+
+    /// Says what each text is, with what stands beside it, in their order; nothing of an empty text.
+    pub fn classify_rows(&self, rows: &[FeaturedText]) -> Vec<Option<Prediction>> {
+        let values: Vec<Vec<Value>> = rows.iter().map(|row| row.values.clone()).collect();
+        let texts: Vec<Vec<u32>> = rows.iter().map(|row| self.tokenizer.encode(&row.text)).collect();
         let texts: Vec<Cow<'_, [u32]>> = texts.iter().map(|text| self.cut.apply(text)).collect();
         let texts: Vec<&[u32]> = texts.iter().map(AsRef::as_ref).collect();
-        let found = log_probabilities(&self.model, &self.params, &texts, BATCH_TOKENS);
+        let beside = self.features.encode(&values);
+        let found = log_probabilities(&self.model, &self.params, &texts, &beside, BATCH_TOKENS);
         found.iter().map(|of_text| most_probable(of_text)).collect()
+    }
+
+    /// A file of labelled texts. It is a table with the columns of the training data where the model reads some beside the text, or
+    /// where the file's name ends with `.csv` or `.jsonl`; otherwise each line has a label, a tab and a text.
+    pub fn labelled(&self, path: &Path) -> Files {
+        let format = match Format::of_path(path) {
+            _ if !self.columns.is_empty() => Some(Format::of_table(path)),
+            Some(Format::Tsv(_)) => None,
+            format => format,
+        };
+        match format {
+            Some(format) if self.table != Columns::default() => Files::table(format, self.table.clone()),
+            _ => Files::tsv(path),
+        }
     }
 }
 
@@ -92,11 +145,12 @@ pub fn text_cut(max_tokens: usize, keep: Keep, pad: Option<Pad>, config: &Classi
     Cut { tokens: config.longest_text().map_or(max_tokens, |longest| longest.min(max_tokens)), keep, pad }
 }
 
-/// The logarithm of each label's probability, for each text in their order; nothing for a text without tokens.
+/// The logarithm of each label's probability, for each text in their order, with the numbers beside it; nothing for a text without tokens.
 pub fn log_probabilities(
     model: &Classifier,
     params: &Params,
     texts: &[&[u32]],
+    beside: &FeatureVectors,
     batch_tokens: usize,
 ) -> Vec<Vec<f32>> {
     let lengths: Vec<(usize, usize)> = texts.iter().map(|text| (text.len(), 0)).collect();
@@ -107,7 +161,8 @@ pub fn log_probabilities(
             continue;
         }
         let tokens: Vec<&[u32]> = batch.iter().map(|&text| texts[text as usize]).collect();
-        let of_batch = model.log_probabilities(&Pass::inference(params), &Packed::new(&tokens, &batch));
+        let packed = Packed::new(&tokens, &batch);
+        let of_batch = model.log_probabilities(&Pass::inference(params), &packed, &beside.of(&batch));
         for (&text, of_text) in batch.iter().zip(of_batch) {
             found[text as usize] = of_text;
         }

@@ -59,6 +59,11 @@ impl Folder {
         self.0.join("labels.txt")
     }
 
+    /// How the columns beside a classifier's texts become numbers, where it reads such.
+    pub fn features(&self) -> PathBuf {
+        self.0.join("features.toml")
+    }
+
     /// One event of the training a line.
     pub fn log(&self) -> PathBuf {
         self.0.join("train.jsonl")
@@ -199,7 +204,7 @@ pub enum FolderError {
         /// Another one.
         other: PathBuf,
     },
-    /// A tokenizer or labels that cannot be read.
+    /// A tokenizer, labels or features that cannot be read.
     #[error(transparent)]
     Tokenizer(#[from] DataError),
     /// Weights of another model, or no weights.

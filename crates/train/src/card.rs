@@ -34,9 +34,12 @@ impl fmt::Display for Card<'_> {
                 writeln!(f, "| training texts | {lines}, in {pieces} pieces |")?;
                 writeln!(f, "| vocabulary | {vocabulary} tokens |")?;
             }
-            About::Texts { texts, cut, vocabulary, labels } => {
+            About::Texts { texts, cut, vocabulary, labels, beside } => {
                 writeln!(f, "| training texts | {texts}, {cut} of them cut |")?;
                 writeln!(f, "| vocabulary | {vocabulary} tokens |\n| labels | {labels} |")?;
+                if beside > 0 {
+                    writeln!(f, "| numbers beside each text | {beside} |")?;
+                }
             }
         }
         writeln!(f, "| checksum of the training data | {:08x} |", state.data)?;

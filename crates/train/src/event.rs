@@ -184,6 +184,8 @@ pub enum About {
         vocabulary: usize,
         /// What a text can be.
         labels: usize,
+        /// Numbers that stand beside each text.
+        beside: usize,
     },
 }
 

@@ -25,6 +25,7 @@ const BATCH_TOKENS: usize = 4096;
 #[command(after_help = "\
 Example: couplet evaluate --model my-model --source test.en --target test.de
 Example: couplet evaluate --model my-classifier --data test.tsv --json
+Example: couplet evaluate --model my-table/config.model --data my-table/test.csv
 Example: couplet evaluate --model my-language-model --data test.txt")]
 pub(crate) struct Arguments {
     /// The model folder.
@@ -37,6 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "source")]
     target: Option<PathBuf>,
     /// Both in one file, with a tab between: source and target, or label and text; of models that need no second column, a file of texts.
+    /// Of a classifier also a table with the columns of its training data: CSV or JSON lines, as the name ends.
     #[arg(long, conflicts_with_all = ["source", "target"])]
     data: Option<PathBuf>,
     /// Print JSON.
@@ -76,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             "ways to search with the probability of texts",
             Some("nothing is searched for; leave them out".to_owned()),
         )),
-        Task::Classify => evaluate_classifier(arguments, &folder, &files, &arguments.device.open()?),
+        Task::Classify => evaluate_classifier(arguments, &folder, files, &arguments.device.open()?),
         Task::LanguageModel => evaluate_language_model(arguments, &folder, one_file(&files)?),
     }
 }
@@ -188,10 +190,21 @@ impl fmt::Display for Kept {
     }
 }
 
-fn evaluate_classifier(arguments: &Arguments, folder: &Folder, files: &Files, device: &Device) -> Outcome {
+fn evaluate_classifier(arguments: &Arguments, folder: &Folder, files: Files, device: &Device) -> Outcome {
     let loaded = LoadedClassifier::open(folder, device)?;
-    let texts = read_labelled(files)?;
-    let examples = LabelledExamples::new(&texts, &loaded.tokenizer, &loaded.labels, loaded.cut)?;
+    let files = match &arguments.data {
+        Some(path) => loaded.labelled(path),
+        None if loaded.columns.is_empty() => files,
+        None => {
+            return Err(Failure::usage(
+                "--source and --target with a model that reads columns beside the text",
+                Some(format!("--data names a table that has them: {}", loaded.columns.listed())),
+            ));
+        }
+    };
+    let texts = read_labelled(&files, &loaded.columns)?;
+    let examples =
+        LabelledExamples::new(&texts, &loaded.tokenizer, &loaded.features, &loaded.labels, loaded.cut)?;
     let assessed = assess(&loaded.model, &loaded.params, &examples, BATCH_TOKENS);
     let (lines, loss) = (texts.labels.len(), assessed.loss);
     let predicted: Vec<&String> =

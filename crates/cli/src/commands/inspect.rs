@@ -53,9 +53,14 @@ fn add_translator(params: &mut Params, config: &Config) -> Result<String, Failur
 /// As [`add_translator`].
 fn add_classifier(params: &mut Params, config: &ClassifyConfig) -> Result<String, Failure> {
     let vocabulary = config.data.source.vocab_size;
-    Classifier::new(params, &config.model, vocabulary, LABELS)?;
+    let columns = config.data.features.len();
+    Classifier::new(params, &config.model, vocabulary, columns, LABELS)?;
+    let beside = match columns {
+        0 => String::new(),
+        columns => format!("; and one number for each of {columns} columns beside the text"),
+    };
     Ok(format!(
-        "The vocabulary is counted as large as the config allows: {vocabulary} tokens; and {LABELS} labels."
+        "The vocabulary is counted as large as the config allows: {vocabulary} tokens; and {LABELS} labels{beside}."
     ))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
-use couplet_data::{Lines, WholeFile};
+use couplet_data::{Lines, STANDARD_INPUT, WholeFile};
 use couplet_search::Folder;
 use couplet_tensor::Device;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
@@ -36,19 +36,29 @@ impl LineArguments {
         self.device.open()
     }
 
+    /// What is read: a file, or `-`.
+    pub(crate) fn input(&self) -> &Path {
+        self.input.as_deref().unwrap_or(Path::new(STANDARD_INPUT))
+    }
+
     /// Reads lines, and writes what `answer` gives for them. It gets some lines at a time, with the number of the first.
     pub(crate) fn answer(
         &self,
-        mut answer: impl FnMut(usize, &[String]) -> Result<Vec<String>, Failure>,
+        answer: impl FnMut(usize, &[String]) -> Result<Vec<String>, Failure>,
     ) -> Outcome {
-        let mut lines = match &self.input {
-            Some(path) => Lines::open(path)?,
-            None => Lines::read("standard input", io::stdin())?,
-        };
+        self.answer_each(Lines::open(self.input())?.map(|line| line.map_err(Failure::from)), answer)
+    }
+
+    /// The same of rows that are more than a line of text.
+    pub(crate) fn answer_each<T>(
+        &self,
+        mut rows: impl Iterator<Item = Result<T, Failure>>,
+        mut answer: impl FnMut(usize, &[T]) -> Result<Vec<String>, Failure>,
+    ) -> Outcome {
         let mut out = Output::open(self.output.as_deref())?;
         let mut first = 1;
         loop {
-            let chunk = lines.by_ref().take(CHUNK).collect::<Result<Vec<String>, _>>()?;
+            let chunk = rows.by_ref().take(CHUNK).collect::<Result<Vec<T>, _>>()?;
             if chunk.is_empty() {
                 return out.finish();
             }

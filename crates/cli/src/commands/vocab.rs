@@ -124,8 +124,8 @@ fn of_pairs(config: &Config) -> Result<Vec<Side>, Failure> {
 }
 
 fn of_texts(config: &ClassifyConfig) -> Result<Vec<Side>, Failure> {
-    let (train, mut skipped) = Labelled::all(&config.data.train)?;
-    let (valid, more) = Labelled::all(&config.data.valid)?;
+    let (train, mut skipped) = Labelled::all(&config.data.train, &config.data.features)?;
+    let (valid, more) = Labelled::all(&config.data.valid, &config.data.features)?;
     skipped.join(more);
     warn_of_skipped(&skipped);
     let tokenizer = Tokenizer::train(&config.data.source, &train.texts)?;

@@ -5,9 +5,8 @@ use std::path::Path;
 use csv::{ByteRecord, ReaderBuilder};
 
 use super::columns::{are_named, places};
-use super::{Empty, Row, is_empty, on_one_line};
+use super::{Row, Wanted, on_one_line};
 use crate::DataError;
-use crate::corpora::Column;
 use crate::unpack::Bytes;
 
 /// A longer field is a quotation mark that was never closed, and the rest of the file behind it.
@@ -22,19 +21,19 @@ pub(super) struct Csv {
     places: Vec<usize>,
     /// How many columns each row has.
     width: Option<usize>,
-    empty: Empty,
+    wanted: Wanted,
     done: bool,
 }
 
 impl Csv {
-    pub(super) fn open(path: &Path, columns: &[Column], empty: Empty) -> Result<Csv, DataError> {
+    pub(super) fn open(path: &Path, wanted: Wanted) -> Result<Csv, DataError> {
         let mut bytes = Bytes::open(path)?;
         // Rows of different lengths are for us to name. The reader has its own idea of a header, which is not needed.
         let reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes.take_reader());
         let record = ByteRecord::new();
-        let mut table = Csv { bytes, reader, record, places: Vec::new(), width: None, empty, done: false };
-        let names = if are_named(columns) { table.header()? } else { Vec::new() };
-        table.places = places(path, columns, &names)?;
+        let mut table = Csv { bytes, reader, record, places: Vec::new(), width: None, wanted, done: false };
+        let names = if are_named(&table.wanted.columns) { table.header()? } else { Vec::new() };
+        table.places = places(path, &table.wanted.columns, &names)?;
         Ok(table)
     }
 
@@ -88,7 +87,7 @@ impl Csv {
         }
         let texts = self.places.iter().map(|&place| self.text(place, line));
         let fields = texts.collect::<Result<Vec<_>, _>>()?;
-        let empty = fields.iter().position(|text| self.empty == Empty::Refuse && is_empty(text));
+        let empty = fields.iter().enumerate().position(|(index, field)| self.wanted.refuses(index, field));
         match empty {
             Some(index) => Err(DataError::EmptyColumn { path: path(), line, column: self.places[index] + 1 }),
             None => Ok(Row { fields, line }),

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Empty, Row, is_empty, on_one_line};
+use super::{Row, Wanted, is_empty, on_one_line};
 use crate::corpora::Column;
+use crate::unpack::shown;
 use crate::{DataError, Lines};
 
 /// Some values of each object.
@@ -13,20 +14,20 @@ pub(super) struct Objects {
     lines: Lines,
     path: PathBuf,
     keys: Vec<String>,
-    empty: Empty,
+    wanted: Wanted,
 }
 
 impl Objects {
-    pub(super) fn open(path: &Path, keys: &[Column], empty: Empty) -> Result<Objects, DataError> {
+    pub(super) fn open(path: &Path, wanted: Wanted) -> Result<Objects, DataError> {
         let key = |column: &Column| match column {
             Column::Name(name) => name.clone(),
             Column::Number(number) => number.to_string(),
         };
         Ok(Objects {
             lines: Lines::open(path)?,
-            path: path.into(),
-            keys: keys.iter().map(key).collect(),
-            empty,
+            path: shown(path).into(),
+            keys: wanted.columns.iter().map(key).collect(),
+            wanted,
         })
     }
 
@@ -40,13 +41,15 @@ impl Objects {
             line,
             reason: in_the_line(&error),
         })?;
-        let fields = self.keys.iter().map(|key| self.field(&object, key)).collect::<Result<_, _>>()?;
-        Ok(Row { fields, line })
+        let fields = self.keys.iter().enumerate().map(|(index, key)| self.field(&object, index, key));
+        Ok(Row { fields: fields.collect::<Result<_, _>>()?, line })
     }
 
-    fn field(&self, object: &Value, key: &str) -> Result<String, DataError> {
+    /// The value of a key. What stands beside a text may be `null`, or not there.
+    fn field(&self, object: &Value, index: usize, key: &str) -> Result<String, DataError> {
         let (path, line, key_of) = (self.path.clone(), self.lines.line(), key.to_owned());
         let text = match value_of(object, key) {
+            None | Some(Value::Null) if index >= self.wanted.texts => String::new(),
             None => {
                 return Err(DataError::NoKey { path, line, key: key_of, known: keys_of(object) });
             }
@@ -54,7 +57,7 @@ impl Objects {
             Some(plain @ (Value::Number(_) | Value::Bool(_))) => plain.to_string(),
             Some(_) => return Err(DataError::NotText { path, line, key: key_of }),
         };
-        if self.empty == Empty::Refuse && is_empty(&text) {
+        if self.wanted.refuses(index, &text) {
             return Err(DataError::EmptyValue { path, line, key: key_of });
         }
         Ok(text)

@@ -1,4 +1,5 @@
-//! Records of two texts, whatever the format of the file they come from: a source and its target, a text and its label.
+//! Records of two texts, whatever the format of the file they come from: a source and its target, a text and its label. Beside the latter
+//! may stand more.
 
 mod columns;
 mod csv;
@@ -12,6 +13,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::corpora::{BadLines, Column, Columns, Corpus, Files, Format};
+use crate::features::{FeatureColumns, Value};
+use crate::unpack::shown;
 use crate::{DataError, Weight};
 use csv::Csv;
 use jsonl::Objects;
@@ -63,6 +66,9 @@ impl Skipped {
     }
 }
 
+/// How many texts a record has.
+const TEXTS: usize = 2;
+
 /// What the two texts of a record are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Roles {
@@ -109,20 +115,37 @@ impl Roles {
     }
 }
 
+/// What is read of each row of a table: texts, and behind them what stands beside them and may be empty.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) columns: Vec<Column>,
+    /// How many of the columns are texts.
+    pub(crate) texts: usize,
+    pub(crate) empty: Empty,
+}
+
+impl Wanted {
+    /// Whether the column of this index may not be empty and is.
+    fn refuses(&self, index: usize, field: &str) -> bool {
+        index < self.texts && self.empty == Empty::Refuse && is_empty(field)
+    }
+}
+
 /// A record of one file.
 #[derive(Debug)]
-struct Row {
-    fields: Vec<String>,
-    line: usize,
+pub(crate) struct Row {
+    pub(crate) fields: Vec<String>,
+    pub(crate) line: usize,
 }
 
 /// The records of one file: after an error that [concerns one line](DataError::is_of_one_line) the next can be read.
-type Rows = Box<dyn Iterator<Item = Result<Row, DataError>> + Send>;
+pub(crate) type Rows = Box<dyn Iterator<Item = Result<Row, DataError>> + Send>;
 
-/// Two texts and where they stand.
+/// Two texts, what stands beside them, and where.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) texts: [String; 2],
+    pub(crate) values: Vec<Value>,
     pub(crate) place: Place,
 }
 
@@ -140,6 +163,7 @@ pub(crate) struct Records {
     waiting: VecDeque<(usize, Corpus)>,
     current: Option<Current>,
     roles: Roles,
+    features: FeatureColumns,
     reading: Reading,
     bad_lines: BadLines,
     skipped: Skipped,
@@ -157,17 +181,35 @@ struct Current {
 
 impl Records {
     /// Opens the first file, and checks that the description of all of them makes sense.
-    pub(crate) fn open(files: &Files, roles: Roles, reading: Reading) -> Result<Records, DataError> {
+    pub(crate) fn open(
+        files: &Files,
+        roles: Roles,
+        features: &FeatureColumns,
+        reading: Reading,
+    ) -> Result<Records, DataError> {
         let waiting: VecDeque<(usize, Corpus)> = files.corpora().iter().cloned().enumerate().collect();
-        for (_, corpus) in waiting.iter().filter(|(_, corpus)| !matches!(corpus.format, Format::Parallel(_)))
-        {
-            roles.columns(corpus)?;
+        for (_, corpus) in &waiting {
+            if !matches!(corpus.format, Format::Parallel(_)) {
+                roles.columns(corpus)?;
+            }
+            if !features.is_empty() && corpus.columns == Columns::default() {
+                return Err(DataError::NoColumns { path: corpus.format.path().into() });
+            }
         }
         let (bad_lines, skipped) = (files.bad_lines(), Skipped::default());
         let weights =
             waiting.iter().map(|(_, corpus)| Weight { examples: 0, weight: corpus.weight }).collect();
-        let mut records =
-            Records { waiting, current: None, roles, reading, bad_lines, skipped, corpus: 0, weights };
+        let mut records = Records {
+            waiting,
+            current: None,
+            roles,
+            features: features.clone(),
+            reading,
+            bad_lines,
+            skipped,
+            corpus: 0,
+            weights,
+        };
         records.open_next()?;
         Ok(records)
     }
@@ -189,7 +231,7 @@ impl Records {
         self.current = None;
         if let Some((number, corpus)) = self.waiting.pop_front() {
             self.corpus = number;
-            let rows = rows(&corpus, self.roles, self.reading.empty)?;
+            let rows = rows(&corpus, self.roles, &self.features, self.reading.empty)?;
             self.current = Some(Current { rows, path: named(&corpus, self.roles), is_empty: true });
         }
         Ok(())
@@ -197,15 +239,14 @@ impl Records {
 
     fn next_record(&mut self) -> Result<Option<Record>, DataError> {
         while let Some(current) = &mut self.current {
-            let row = current.rows.next();
-            let was_empty = std::mem::replace(&mut current.is_empty, false);
             let path = &current.path;
-            match row {
-                Some(Ok(row)) => {
-                    let place = Place { path: Arc::clone(path), line: row.line };
-                    let texts = row.fields.try_into().expect("two columns were asked for");
+            let row = current.rows.next();
+            let record = row.map(|row| row.and_then(|row| Record::of(row, path, &self.features)));
+            let was_empty = std::mem::replace(&mut current.is_empty, false);
+            match record {
+                Some(Ok(record)) => {
                     self.weights[self.corpus].examples += 1;
-                    return Ok(Some(Record { texts, place }));
+                    return Ok(Some(record));
                 }
                 None if was_empty => {
                     let path = path.to_path_buf();
@@ -250,24 +291,47 @@ impl fmt::Debug for Records {
     }
 }
 
-/// The file that errors name: of parallel files, that of the labels.
-fn named(corpus: &Corpus, roles: Roles) -> Arc<Path> {
-    match (&corpus.format, roles) {
-        (Format::Parallel([_, labels]), Roles::Labelled) => labels.as_path().into(),
-        (format, _) => format.path().into(),
+impl Record {
+    fn of(row: Row, path: &Arc<Path>, features: &FeatureColumns) -> Result<Record, DataError> {
+        let Row { mut fields, line } = row;
+        let place = Place { path: Arc::clone(path), line };
+        let values = features.values(&fields.split_off(TEXTS), &place)?;
+        let texts = fields.try_into().expect("two texts were asked for");
+        Ok(Record { texts, values, place })
     }
 }
 
-fn rows(corpus: &Corpus, roles: Roles, empty: Empty) -> Result<Rows, DataError> {
-    let columns = || roles.columns(corpus);
-    Ok(match &corpus.format {
-        Format::Parallel(paths) => Box::new(Parallel::open(paths, empty)?),
+/// The file that errors name: of parallel files, that of the labels.
+fn named(corpus: &Corpus, roles: Roles) -> Arc<Path> {
+    let path = match (&corpus.format, roles) {
+        (Format::Parallel([_, labels]), Roles::Labelled) => labels,
+        (format, _) => format.path(),
+    };
+    shown(path).into()
+}
+
+fn rows(corpus: &Corpus, roles: Roles, features: &FeatureColumns, empty: Empty) -> Result<Rows, DataError> {
+    if let Format::Parallel(paths) = &corpus.format {
+        return Ok(Box::new(Parallel::open(paths, empty)?));
+    }
+    let mut columns = roles.columns(corpus)?.to_vec();
+    columns.extend(features.beside(&columns));
+    let wanted = Wanted { columns, texts: TEXTS, empty };
+    match &corpus.format {
         Format::Tsv(path) if corpus.columns == Columns::default() => {
-            Box::new(Tsv::of_two(path, &columns()?, roles.in_a_table(), empty)?)
+            Ok(Box::new(Tsv::of_two(path, wanted, roles.in_a_table())?))
         }
-        Format::Tsv(path) => Box::new(Tsv::open(path, &columns()?, empty)?),
-        Format::Csv(path) => Box::new(Csv::open(path, &columns()?, empty)?),
-        Format::Jsonl(path) => Box::new(Objects::open(path, &columns()?, empty)?),
+        format => table_rows(format, wanted),
+    }
+}
+
+/// The rows of a table whose columns are chosen.
+pub(crate) fn table_rows(format: &Format, wanted: Wanted) -> Result<Rows, DataError> {
+    Ok(match format {
+        Format::Parallel(_) => unreachable!("parallel files are no table"),
+        Format::Tsv(path) => Box::new(Tsv::open(path, wanted)?),
+        Format::Csv(path) => Box::new(Csv::open(path, wanted)?),
+        Format::Jsonl(path) => Box::new(Objects::open(path, wanted)?),
     })
 }
 

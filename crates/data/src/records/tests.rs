@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Labelled, Pairs};
+use crate::{FeaturedTexts, Labelled, Pairs};
 
 struct Folder(TempDir);
 
@@ -127,10 +127,64 @@ fn labels_have_columns_too() {
     let folder = Folder::new();
     let path = folder.file("a.jsonl", "{\"review\": \"fine\", \"stars\": 5}\n");
     let files = serde_json::from_value(json!({ "jsonl": path, "text": "review", "label": "stars" })).unwrap();
-    let labelled = Labelled::open(&files, Reading::default()).unwrap().next().unwrap().unwrap();
+    let labelled = Labelled::open(&files, &FeatureColumns::default(), Reading::default())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
     assert_eq!((labelled.label.as_str(), labelled.text.as_str(), labelled.place.line), ("5", "fine", 1));
     let pairs = Pairs::open(&files, Reading::default()).unwrap_err();
     assert_eq!(folder.message(&pairs), "a.jsonl: which columns are source and target?");
+}
+
+fn age_and_member() -> FeatureColumns {
+    serde_json::from_value(json!({ "age": "number", "member": "yes-no" })).unwrap()
+}
+
+/// What stands beside each text, whatever the format; an empty field, a key that is not there and `null` are missing.
+#[test]
+fn columns_beside_a_text_by_hand() {
+    let folder = Folder::new();
+    let csv = folder.file("a.csv", "member,text,label,age\nyes,fine,1,41\n,poor,0,\n");
+    let tsv = folder.file("a.tsv", "member\ttext\tlabel\tage\nyes\tfine\t1\t41\n\tpoor\t0\t\n");
+    let lines = "{\"text\": \"fine\", \"label\": 1, \"age\": 41, \"member\": true}\n\
+                 {\"text\": \"poor\", \"label\": 0, \"age\": null}\n";
+    let jsonl = folder.file("a.jsonl", lines);
+    let name = |name: &str| Some(Column::Name(name.to_owned()));
+    let columns = Columns { text: name("text"), label: name("label"), ..Columns::default() };
+    for path in [csv, tsv, jsonl] {
+        let (texts, _) =
+            Labelled::all(&Files::table(Format::of_table(&path), columns.clone()), &age_and_member())
+                .unwrap();
+        assert_eq!(
+            (texts.texts.join(" "), texts.labels.join(" ")),
+            ("fine poor".to_owned(), "1 0".to_owned())
+        );
+        let expected = [vec![Value::Number(41.0), Value::YesNo(true)], vec![Value::Missing, Value::Missing]];
+        assert_eq!(texts.values, expected, "{path:?}");
+        let alone = FeaturedTexts::open(&path, &Column::Name("text".to_owned()), &age_and_member()).unwrap();
+        let values: Vec<Vec<Value>> = alone.map(|text| text.unwrap().values).collect();
+        assert_eq!(values, expected, "{path:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_beside_a_text_is_named_with_its_line_and_can_be_left_out() {
+    let folder = Folder::new();
+    let path = folder.file("a.csv", "text,label,age,member\nfine,1,old,yes\npoor,0,41,no\n");
+    let files: Files =
+        serde_json::from_value(json!({ "csv": path, "text": "text", "label": "label" })).unwrap();
+    let said =
+        |files: &Files, columns: &FeatureColumns| folder.message(&Labelled::all(files, columns).unwrap_err());
+    assert_eq!(said(&files, &age_and_member()), "a.csv:2: column \"age\": \"old\" is not a number");
+    let (texts, skipped) =
+        Labelled::all(&files.clone().with_bad_lines(BadLines::Skip), &age_and_member()).unwrap();
+    assert_eq!((&texts.texts[..], skipped.lines), (&["poor".to_owned()][..], 1));
+    let other = serde_json::from_value(json!({ "size": "number" })).unwrap();
+    assert_eq!(said(&files, &other), "a.csv: no column \"size\"");
+    for plain in [Files::tsv(folder.file("a.tsv", "1\tfine\n")), Files::parallel("a.tsv", "b")] {
+        assert!(said(&plain, &age_and_member()).ends_with("a.tsv: no columns beside text and label"));
+    }
 }
 
 #[test]

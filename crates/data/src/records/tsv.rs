@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::columns::{are_named, places};
-use super::{Empty, Row, is_empty};
-use crate::corpora::Column;
+use super::{Row, Wanted, is_empty};
+use crate::unpack::shown;
 use crate::{DataError, Lines};
 
 /// Some columns of each row.
@@ -14,27 +14,22 @@ pub(super) struct Tsv {
     places: Vec<usize>,
     /// A table of two columns, whose names these are, has no others.
     only: Option<[&'static str; 2]>,
-    empty: Empty,
+    wanted: Wanted,
 }
 
 impl Tsv {
     /// A table of two columns; `names` is what they are called in the order of the table.
-    pub(super) fn of_two(
-        path: &Path,
-        columns: &[Column],
-        names: [&'static str; 2],
-        empty: Empty,
-    ) -> Result<Tsv, DataError> {
-        Ok(Tsv { only: Some(names), ..Tsv::open(path, columns, empty)? })
+    pub(super) fn of_two(path: &Path, wanted: Wanted, names: [&'static str; 2]) -> Result<Tsv, DataError> {
+        Ok(Tsv { only: Some(names), ..Tsv::open(path, wanted)? })
     }
 
     /// A table of any columns.
-    pub(super) fn open(path: &Path, columns: &[Column], empty: Empty) -> Result<Tsv, DataError> {
+    pub(super) fn open(path: &Path, wanted: Wanted) -> Result<Tsv, DataError> {
         let mut lines = Lines::open(path)?;
-        let header = if are_named(columns) { lines.next().transpose()? } else { None };
+        let header = if are_named(&wanted.columns) { lines.next().transpose()? } else { None };
         let names: Vec<String> = header.iter().flat_map(|line| line.split('\t')).map(str::to_owned).collect();
-        let places = places(path, columns, &names)?;
-        Ok(Tsv { lines, path: path.into(), places, only: None, empty })
+        let places = places(path, &wanted.columns, &names)?;
+        Ok(Tsv { lines, path: shown(path).into(), places, only: None, wanted })
     }
 
     fn row(&self, text: &str) -> Result<Row, DataError> {
@@ -58,11 +53,12 @@ impl Tsv {
             }
             _ => {}
         }
-        let empty = self.places.iter().filter(|&&place| is_empty(columns[place])).min();
-        if let Some(place) = empty.filter(|_| self.empty == Empty::Refuse) {
-            return Err(DataError::EmptyColumn { path, line, column: place + 1 });
+        let fields: Vec<String> = self.places.iter().map(|&place| columns[place].to_owned()).collect();
+        let empty = (0..).zip(&fields).filter(|(index, field)| self.wanted.refuses(*index, field));
+        match empty.map(|(index, _)| self.places[index]).min() {
+            Some(place) => Err(DataError::EmptyColumn { path, line, column: place + 1 }),
+            None => Ok(Row { fields, line }),
         }
-        Ok(Row { fields: self.places.iter().map(|&place| columns[place].to_owned()).collect(), line })
     }
 }
 

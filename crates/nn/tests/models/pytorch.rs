@@ -197,7 +197,7 @@ fn classifiers_are_those_of_pytorch() {
         config.classifier.dropout = 0.0;
         config.classifier.output = if labels == 2 { OutputKind::Sigmoid } else { OutputKind::Softmax };
         let mut params = Params::new(&Device::cpu(), 1);
-        let model = Classifier::new(&mut params, &config, 9, labels)
+        let model = Classifier::new(&mut params, &config, 9, 0, labels)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         case.set_weights(&mut params);
 

@@ -3,7 +3,7 @@
 use crate::config::{ConfigFileError, check_tokenizer, expect_task, parse, to_toml};
 use crate::lessons::RunConfig;
 use crate::train_config::TrainConfig;
-use couplet_data::{BadLines, Cut, Files, Keep, Pad, TokenizerConfig};
+use couplet_data::{BadLines, Cut, FeatureColumns, Files, Keep, Pad, TokenizerConfig};
 use couplet_nn::{ClassifierConfig, EmbeddingConfig, OutputKind};
 use couplet_search::{Task, read_padding, text_cut};
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,9 @@ pub struct ClassifyDataConfig {
     /// `[data.source]`: how texts become tokens
     #[serde(default)]
     pub source: TokenizerConfig,
+    /// `[data.features]`: columns of the same table that are read beside the text
+    #[serde(default, skip_serializing_if = "FeatureColumns::is_empty")]
+    pub features: FeatureColumns,
 }
 
 fn masked() -> bool {
@@ -164,6 +167,18 @@ mod tests {
         assert_eq!((config.data.max_tokens, config.data.keep), (500, Keep::First));
         assert_eq!(config.label_smoothing(), 0.0);
         assert_eq!(ClassifyConfig::parse(&config.to_toml(), "again", &[]).unwrap(), config);
+    }
+
+    #[test]
+    fn columns_beside_the_text_are_named_with_their_kinds() {
+        let overrides = ["data.features.age=number", "data.features.country={kind='category', min_count=3}"];
+        let config = ClassifyConfig::parse(SMALL, "c.toml", &overrides.map(str::to_owned)).unwrap();
+        assert_eq!(config.data.features.listed(), "age, country");
+        assert_eq!(ClassifyConfig::parse(&config.to_toml(), "again", &[]).unwrap(), config);
+        assert_eq!(
+            error(&["data.features.age=float"]),
+            "--set data.features.age=float: unknown variant \"float\""
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
 use couplet_data::{
-    Cut, DataError, Example, Feed, Fetch, Files, Labelled, LabelledTexts, Labels, Reading, Skipped,
-    Tokenizer, Weight, add_to_checksum, on_all_cores,
+    Cut, DataError, Example, FeatureColumns, FeatureVectors, Features, Feed, Fetch, Files, Labelled,
+    LabelledTexts, Labels, Reading, Skipped, Tokenizer, Weight, add_to_checksum, on_all_cores,
 };
 use couplet_nn::{Classifier, LabelledBatch, Pass};
 use couplet_search::{Folder, log_probabilities, most_probable};
@@ -16,10 +16,11 @@ use couplet_tensor::Params;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Texts as ids, none of them longer than the model reads, and the numbers of their labels.
+/// Texts as ids, none of them longer than the model reads, what stands beside them, and the numbers of their labels.
 #[derive(Clone, Debug, Default)]
 pub struct LabelledExamples {
     texts: Vec<Vec<u32>>,
+    beside: FeatureVectors,
     labels: Vec<u32>,
     /// How many texts were cut.
     cut: usize,
@@ -30,10 +31,14 @@ pub struct LabelledExamples {
 pub struct LabelledCorpus {
     /// The texts' tokenizer.
     pub tokenizer: Tokenizer,
+    /// How the columns beside a text become numbers.
+    pub features: Features,
     /// What a text can be.
     pub labels: Labels,
     /// What the model learns from.
     pub train: TrainingSet,
+    /// The numbers beside the training texts.
+    pub beside: FeatureVectors,
     /// What it is checked with.
     pub valid: LabelledExamples,
     /// How many training texts were cut.
@@ -42,29 +47,33 @@ pub struct LabelledCorpus {
     pub skipped: Skipped,
 }
 
-/// Reads labelled texts in which nothing may be empty: one file with the label first, or a file of texts and one of labels.
-pub fn read_labelled(files: &Files) -> Result<LabelledTexts, DataError> {
-    Labelled::open(files, Reading::default())?.collect()
+/// Reads labelled texts in which neither text nor label may be empty, with the columns beside them.
+pub fn read_labelled(files: &Files, columns: &FeatureColumns) -> Result<LabelledTexts, DataError> {
+    Labelled::open(files, columns, Reading::default())?.collect()
 }
 
 impl LabelledExamples {
-    /// Turns texts and labels into ids.
+    /// Turns texts and labels into ids, and what stands beside them into numbers.
     pub fn new(
         texts: &LabelledTexts,
         tokenizer: &Tokenizer,
+        features: &Features,
         labels: &Labels,
         cut: Cut,
     ) -> Result<LabelledExamples, DataError> {
         let labels = labels.numbers(texts)?;
+        let beside = features.encode(&texts.values);
         let whole = on_all_cores(&texts.texts, |text| tokenizer.encode(text));
         let too_long = whole.iter().filter(|text| text.len() > cut.tokens).count();
         let texts = whole.iter().map(|text| cut.apply(text).into_owned()).collect();
-        Ok(LabelledExamples { texts, labels, cut: too_long })
+        Ok(LabelledExamples { texts, beside, labels, cut: too_long })
     }
 
     fn checksum(&self) -> u32 {
-        let texts = self.texts.iter().zip(&self.labels);
-        texts.fold(0, |sum, (text, label)| add_to_checksum(sum, text, &[*label]))
+        let texts = self.texts.iter().zip(&self.labels).enumerate();
+        texts.fold(0, |sum, (number, (text, label))| {
+            self.beside.add_to_checksum(add_to_checksum(sum, text, &[*label]), number)
+        })
     }
 }
 
@@ -87,12 +96,12 @@ impl Fetch for LabelledExamples {
     }
 }
 
-/// Packs texts; the label of each is its target.
-fn batch_of(examples: &[Example]) -> LabelledBatch {
+/// Packs texts; the label of each is its target, and what stands beside it has its number.
+fn batch_of(examples: &[Example], beside: &FeatureVectors) -> LabelledBatch {
     let texts: Vec<&[u32]> = examples.iter().map(|example| &example.source[..]).collect();
     let labels: Vec<u32> = examples.iter().flat_map(|example| &example.target).copied().collect();
     let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
-    LabelledBatch::new(&texts, &labels, &numbers)
+    LabelledBatch::new(&texts, &labels, &numbers).with_beside(beside.of(&numbers))
 }
 
 /// How well a classifier does.
@@ -114,7 +123,7 @@ pub fn assess(
     batch_tokens: usize,
 ) -> Assessed {
     let texts: Vec<&[u32]> = examples.texts.iter().map(Vec::as_slice).collect();
-    let found = log_probabilities(model, params, &texts, batch_tokens);
+    let found = log_probabilities(model, params, &texts, &examples.beside, batch_tokens);
     let labels = || examples.labels.iter().map(|&label| label as usize);
     let loss_of = |(of_text, label): (&Vec<f32>, usize)| -f64::from(of_text[label]);
     let predicted: Vec<usize> =
@@ -129,7 +138,8 @@ pub fn assess(
 }
 
 impl LabelledCorpus {
-    /// Trains a tokenizer on the training texts, unless one is inherited, collects their labels, and turns all texts into ids.
+    /// Trains a tokenizer on the training texts, unless one is inherited, collects their labels, looks at the columns beside them, and
+    /// turns all of it into numbers.
     pub fn new(
         config: &ClassifyConfig,
         inherited: Inherited,
@@ -150,11 +160,14 @@ impl LabelledCorpus {
         let labels = Labels::of(train)?;
         let tokenizer =
             inherited.source.map_or_else(|| Tokenizer::train(&config.data.source, &train.texts), Ok)?;
-        let examples = |texts| LabelledExamples::new(texts, &tokenizer, &labels, config.cut());
-        let (train, valid) = (examples(train)?, examples(valid)?);
+        let features = Features::fit(&config.data.features, train)?;
+        let examples = |texts| LabelledExamples::new(texts, &tokenizer, &features, &labels, config.cut());
+        let (mut train, valid) = (examples(train)?, examples(valid)?);
         let (cut, checksum) = (train.cut, train.checksum());
+        let beside = std::mem::take(&mut train.beside);
         let train = TrainingSet::numbered(Arc::new(train), corpora, checksum);
-        Ok(LabelledCorpus { tokenizer, labels, train, valid, cut, skipped: Skipped::default() })
+        let skipped = Skipped::default();
+        Ok(LabelledCorpus { tokenizer, features, labels, train, beside, valid, cut, skipped })
     }
 }
 
@@ -163,10 +176,11 @@ impl Lessons for LabelledCorpus {
     type Model = Classifier;
 
     fn read(config: &ClassifyConfig, inherited: Inherited) -> Result<LabelledCorpus, DataError> {
-        let mut texts = Labelled::open(&config.data.train, Reading::default())?;
+        let columns = &config.data.features;
+        let mut texts = Labelled::open(&config.data.train, columns, Reading::default())?;
         let train = texts.by_ref().collect::<Result<_, _>>()?;
         let corpora = texts.weights().to_vec();
-        let (valid, mut skipped) = Labelled::all(&config.data.valid)?;
+        let (valid, mut skipped) = Labelled::all(&config.data.valid, columns)?;
         skipped.join(texts.skipped().clone());
         Ok(LabelledCorpus {
             skipped,
@@ -180,7 +194,7 @@ impl Lessons for LabelledCorpus {
 
     fn model(&self, params: &mut Params, config: &ClassifyConfig) -> Result<Classifier, TrainError> {
         let (vocabulary, labels) = (self.tokenizer.vocabulary_size(), self.labels.names().len());
-        Ok(Classifier::new(params, &config.model, vocabulary, labels)?)
+        Ok(Classifier::new(params, &config.model, vocabulary, self.features.width(), labels)?)
     }
 
     fn tokenizer(&self, _part: &str) -> &Tokenizer {
@@ -193,11 +207,19 @@ impl Lessons for LabelledCorpus {
             cut: self.cut,
             vocabulary: self.tokenizer.vocabulary_size(),
             labels: self.labels.names().len(),
+            beside: self.features.width(),
         }
     }
 
     fn files(&self, folder: &Folder) -> Vec<(PathBuf, String)> {
-        vec![(folder.source_tokenizer(), self.tokenizer.to_json()), (folder.labels(), self.labels.to_text())]
+        let mut files = vec![
+            (folder.source_tokenizer(), self.tokenizer.to_json()),
+            (folder.labels(), self.labels.to_text()),
+        ];
+        if self.features.width() > 0 {
+            files.push((folder.features(), self.features.to_toml()));
+        }
+        files
     }
 
     fn feed(&self, config: &ClassifyConfig) -> Result<Feed, DataError> {
@@ -216,7 +238,7 @@ impl Lessons for LabelledCorpus {
         examples: &[Example],
         config: &ClassifyConfig,
     ) -> BatchLoss {
-        let batch = batch_of(examples);
+        let batch = batch_of(examples, &self.beside);
         let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
         BatchLoss { mean, targets: batch.labels.len(), tokens: batch.texts.tokens.len() }
     }

@@ -16,6 +16,7 @@ pub(crate) fn texts(seed: u64, count: usize) -> LabelledTexts {
     let texts = (1..).zip(opinions(seed, count)).map(|(line, one)| LabelledText {
         label: one.label.to_owned(),
         text: one.text,
+        values: Vec::new(),
         place: Place { path: Path::new("opinions.tsv").into(), line },
     });
     texts.collect()
@@ -65,7 +66,9 @@ fn a_classifier_learns_and_is_the_same_when_it_is_loaded() {
     assert!(accuracy >= 90.0 && best_loss == trained.best_loss, "{checks:?}");
 
     let loaded = LoadedClassifier::open(&folder, &Device::cpu_with(1, Isa::detect())).unwrap();
-    let valid = LabelledExamples::new(&texts(2, 50), &loaded.tokenizer, &loaded.labels, loaded.cut).unwrap();
+    let valid =
+        LabelledExamples::new(&texts(2, 50), &loaded.tokenizer, &loaded.features, &loaded.labels, loaded.cut)
+            .unwrap();
     let assessed = assess(&loaded.model, &loaded.params, &valid, 200);
     assert_eq!((assessed.loss, assessed.accuracy), (best_loss, accuracy));
     let found = loaded.classify(&["the room was not clean", ""]);

@@ -1,5 +1,6 @@
 //! Tests of whole runs, one module a task.
 
 mod classify;
+mod features;
 mod pretrain;
 mod translate;
