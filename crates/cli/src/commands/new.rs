@@ -1,6 +1,6 @@
 use crate::failure::{Failure, Outcome};
 use clap::ValueEnum;
-use couplet_data::demo::{self, Opinion};
+use couplet_data::demo::{self, Guest, Opinion};
 use couplet_data::{Pair, write_whole};
 use std::fs;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Example: couplet new my-model --task translate && couplet train my-model/config.toml
 Example: couplet new my-classifier --task classify
+Example: couplet new my-table --task classify --table
 Example: couplet new my-language-model --task language-model")]
 pub(crate) struct Arguments {
     /// The folder to make.
@@ -17,6 +18,9 @@ pub(crate) struct Arguments {
     /// What the model is for.
     #[arg(long)]
     task: Task,
+    /// Of a classifier: the data is a table, of which columns beside the text are read as well.
+    #[arg(long)]
+    table: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -35,6 +39,9 @@ enum Task {
 const TRAIN: usize = 1000;
 const VALID: usize = 100;
 
+/// Rows of each part of a table: enough to see what each column adds.
+const GUESTS: [(&str, usize); 3] = [("train.csv", 4000), ("valid.csv", 500), ("test.csv", 2000)];
+
 /// What a new folder holds.
 struct Start {
     files: Vec<(&'static str, String)>,
@@ -51,6 +58,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ));
     }
     let Start { files, data } = match arguments.task {
+        Task::Classify if arguments.table => classifier_of_a_table(),
+        _ if arguments.table => {
+            return Err(Failure::usage(
+                "--table with a task that is not classify",
+                Some("only a classifier reads columns beside a text; leave it out".to_owned()),
+            ));
+        }
         Task::Translate => translator(),
         Task::Classify => classifier(),
         Task::LanguageModel => language_model(),
@@ -105,6 +119,18 @@ fn classifier() -> Start {
         ("valid.tsv", lines(valid)),
     ];
     Start { files, data: "a few opinions" }
+}
+
+fn classifier_of_a_table() -> Start {
+    let all = GUESTS.iter().map(|(_, count)| count).sum();
+    let mut guests = demo::guests(1, all).into_iter();
+    let table = |(name, count)| {
+        let rows: String = guests.by_ref().take(count).map(|guest| guest.to_csv() + "\n").collect();
+        (name, format!("{}\n{rows}", Guest::HEADER))
+    };
+    let mut files: Vec<(&'static str, String)> = GUESTS.into_iter().map(table).collect();
+    files.push(("config.toml", include_str!("classify-table.toml").to_owned()));
+    Start { files, data: "a table of guests" }
 }
 
 /// The same kind of opinions as a classifier's, other ones: it can begin with what this has learnt.

@@ -7,6 +7,7 @@ mod classify;
 mod compare;
 mod device;
 mod embed;
+mod features;
 mod help;
 mod metrics;
 mod notes;

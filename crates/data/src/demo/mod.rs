@@ -1,4 +1,5 @@
-//! A small corpus inside the binary, and [`opinions`] for a classifier. The corpus: English and Chinese, made by a grammar of our own.
+//! A small corpus inside the binary, and for a classifier [`opinions`], and [`guests`], a table. The corpus: English and Chinese, made by a
+//! grammar of our own.
 //!
 //! The two languages order their words differently, so a model has to find out where to look: *Tom sees Jerry in the kitchen
 //! every morning* is 汤姆 每天 早上 在 厨房 里 看见 杰瑞, Tom every-day morning in kitchen inside sees Jerry.
@@ -19,6 +20,7 @@
 
 mod draw;
 mod grammar;
+mod guests;
 mod opinions;
 mod parts;
 mod phrases;
@@ -29,6 +31,7 @@ use std::collections::HashSet;
 use crate::pairs::Pair;
 use crate::random::Random;
 use grammar::Translated;
+pub use guests::{Guest, guests};
 pub use opinions::{Opinion, opinions};
 use phrases::{Adverbs, NounPhrase, Tense};
 use words::{BEINGS, DETERMINERS, HABITUAL, NAMES, NONE, PAST, PLACES, VERBS, find};

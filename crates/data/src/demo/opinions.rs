@@ -5,7 +5,7 @@
 use crate::random::Random;
 use std::collections::HashSet;
 
-const GOOD: &str = "positive";
+pub(super) const GOOD: &str = "positive";
 const BAD: &str = "negative";
 
 const THINGS: [&str; 12] = [
@@ -45,7 +45,7 @@ pub fn opinions(seed: u64, count: usize) -> Vec<Opinion> {
     drawn.filter(|opinion| seen.insert(opinion.text.clone())).take(count).collect()
 }
 
-fn draw(random: &mut Random) -> Opinion {
+pub(super) fn draw(random: &mut Random) -> Opinion {
     let mut pick = |words: &[&'static str]| words[random.below(words.len())];
     let good = pick(&[GOOD, BAD]) == GOOD;
     let negated = pick(&["", "not"]) == "not";
