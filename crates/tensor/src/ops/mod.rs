@@ -8,6 +8,7 @@ pub mod arrange;
 pub mod attention;
 pub mod cell_step;
 pub mod convolution;
+pub mod copying;
 pub mod coverage_loss;
 pub mod cross_entropy;
 pub mod dense;
@@ -36,6 +37,7 @@ pub use attention::{
 };
 pub use cell_step::cell_step;
 pub use convolution::{Window, convolution};
+pub use copying::{Copied, Pointing, copy_loss, copy_mixture};
 pub use coverage_loss::coverage_loss;
 pub use cross_entropy::{CrossEntropy, cross_entropy};
 pub use dense::dense;
@@ -70,6 +72,7 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         attention::cuda::source::<Linear<Relu>>(),
         attention::cuda::source::<Linear<Identity>>(),
         convolution::cuda::SOURCE,
+        copying::cuda::SOURCE,
         coverage_loss::cuda::SOURCE,
         cross_entropy::cuda::SOURCE,
         dense::cuda::source::<Relu>(),

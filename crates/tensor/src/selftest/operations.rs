@@ -5,10 +5,10 @@ use crate::activation::Tanh;
 use crate::device::Device;
 use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    CrossEntropy, Dropout, Dropped, Pooling, add, balanced_sum, concat_columns, concat_rows, coverage_loss,
-    cross_entropy, dense, dropout, embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear,
-    logistic_loss, multiply_elements, pool, relu, repeat_over_steps, residual_norm, row_block, scale,
-    sigmoid, softmax, steps_before, tanh,
+    Copied, CrossEntropy, Dropout, Dropped, Pointing, Pooling, add, balanced_sum, concat_columns, concat_rows,
+    copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout, embedding, flatten_steps,
+    gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements, pool, relu,
+    repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::{Average, Optimiser, Rule};
 use crate::params::{Init, Param, Params};
@@ -51,6 +51,9 @@ pub(super) fn cases() -> Vec<Case> {
         cross_entropies("cross_entropy, bias", true, 0.0),
         cross_entropies("cross_entropy, bias and smoothing", true, 0.1),
         cross_entropies("cross_entropy", false, 0.1).into_iter().map(Case::with_large_products).collect(),
+        copies("copy_loss", 1, 0.0),
+        copies("copy_loss, two heads and smoothing", 2, 0.1),
+        copies("copy_loss", 1, 0.1).into_iter().map(Case::with_large_products).collect(),
         logistic_losses(),
         coverage_losses(),
         optimisers("adam", Rule::ADAM, None),
@@ -233,6 +236,48 @@ fn cross_entropies(name: &'static str, bias: bool, smoothing: f32) -> Vec<Case> 
         Case::new(name, Expect::Products, sizes, vars, move |vars| {
             let (loss, of_rows) = cross_entropy(&vars[0], &vars[1], vars.get(2), &targets, how);
             vec![loss, Var::constant(of_rows)]
+        })
+    };
+    PRODUCTS.into_iter().map(case).collect()
+}
+
+/// The loss of targets that the vocabulary has, that the source has, or both; and the probabilities of all.
+fn copies(name: &'static str, heads: usize, smoothing: f32) -> Vec<Case> {
+    const STEPS: usize = 5;
+    let case = |[rows, inputs, classes]: [usize; 3]| {
+        let sources: Vec<Vec<u32>> = (0..rows.max(1).min(9))
+            .map(|source| {
+                (0..=source % STEPS).map(|step| (classes + step % 3 - (source + 1) % 2) as u32).collect()
+            })
+            .collect();
+        let sources: Vec<&[u32]> = sources.iter().map(Vec::as_slice).collect();
+        let of: Vec<u32> = (0..rows).map(|row| (row * 7 % sources.len()) as u32).collect();
+        let target = |row: usize| match row % 3 {
+            0 => (row * row % classes) as u32,
+            _ => sources[of[row] as usize][0],
+        };
+        let targets: Vec<u32> = (0..rows).map(target).collect();
+        let copied = Copied::new(&sources, of.into());
+        let steps = sources.iter().map(|source| source.len()).max().unwrap_or(0);
+        let vars = vec![
+            random("x", rows, inputs),
+            weight("W", classes, inputs),
+            random("b", 1, classes),
+            random("u", rows, 1),
+            random("energies", rows, heads * steps),
+        ];
+        let how = CrossEntropy { scale: 1.0 / rows.max(1) as f32, smoothing };
+        let sizes = format!("{rows} × {inputs} → {classes}");
+        Case::new(name, Expect::Products, sizes, vars, move |vars| {
+            let [x, weight, bias, gate, energies] = [0, 1, 2, 3, 4].map(|i| &vars[i]);
+            let weights = softmax(energies, &vec![energies.columns() as u32; energies.rows()]);
+            let pointing = Pointing { gate: gate.clone(), weights, heads };
+            let (loss, of_rows) = copy_loss(x, weight, Some(bias), &pointing, &copied, &targets, how);
+            let mixed = copy_mixture(linear(x, weight, Some(bias)).value(), &pointing, &copied);
+            // Of what is impossible there is no number to compare.
+            let finite: Vec<f32> = mixed.to_vec().into_iter().map(|log_p| log_p.max(-1e9)).collect();
+            let mixed = Tensor::new(x.device(), mixed.rows(), mixed.columns(), &finite);
+            vec![loss, Var::constant(of_rows), Var::constant(mixed)]
         })
     };
     PRODUCTS.into_iter().map(case).collect()

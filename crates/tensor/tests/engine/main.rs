@@ -5,6 +5,7 @@ mod attention;
 mod batches;
 mod cells;
 mod convolution;
+mod copying;
 mod coverage_loss;
 mod cross_entropy;
 mod dense;

@@ -5,7 +5,7 @@ use couplet_tensor::{Device, Isa, Precision, selftest};
 use std::collections::HashSet;
 
 /// All there are: a new one has its cases too.
-const OPERATIONS: [&str; 24] = [
+const OPERATIONS: [&str; 25] = [
     "linear",
     "embedding",
     "gather_rows",
@@ -23,6 +23,7 @@ const OPERATIONS: [&str; 24] = [
     "dropout",
     "layer_norm",
     "softmax",
+    "copy_loss",
     "cross_entropy",
     "logistic_loss",
     "cell_step",

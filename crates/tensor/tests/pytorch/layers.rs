@@ -3,8 +3,9 @@
 use crate::fixture::{Case, Fixture, Layout, Report, devices};
 use couplet_tensor::activation::{Sigmoid, Tanh};
 use couplet_tensor::ops::{
-    AnyScore, CrossEntropy, Memory, Pooling, add, attend, cross_entropy, embedding, layer_norm, linear,
-    logistic_loss, multiply_elements, pool, relu, sigmoid, softmax, tanh,
+    AnyScore, Copied, CrossEntropy, Memory, Pointing, Pooling, add, attend, copy_loss, copy_mixture,
+    cross_entropy, embedding, layer_norm, linear, logistic_loss, multiply_elements, pool, relu, sigmoid,
+    softmax, tanh,
 };
 use couplet_tensor::score::{Additive, Dot, Linear};
 
@@ -31,6 +32,7 @@ fn layers_are_those_of_pytorch() {
                 "pool_mean" => check_pool(case, Pooling::Mean),
                 "pool_max" => check_pool(case, Pooling::Max),
                 "logistic_loss" => check_logistic_loss(case),
+                "copy_loss" | "copy_loss_smoothed" => check_copy_loss(case),
                 "cross_entropy" | "cross_entropy_smoothed" | "cross_entropy_without_bias" => {
                     check_cross_entropy(case);
                 }
@@ -109,6 +111,25 @@ fn check_logistic_loss(mut case: Case) {
     let (loss, of_rows) = logistic_loss(&z, &targets, 1.0 / targets.len() as f32);
     case.output("loss", &loss, &Matrix);
     case.check_numbers("loss_of_rows", &of_rows.to_vec(), case.fixed("loss_of_rows"));
+    case.finish();
+}
+
+fn check_copy_loss(mut case: Case) {
+    let (x, weight, bias) = (case.input("x", &Matrix), case.weight("weight"), case.weight("bias"));
+    let (gate, energies) = (case.input("gate", &Matrix), case.input("attention", &Matrix));
+    let weights = softmax(&energies, &vec![energies.columns() as u32; energies.rows()]);
+    let (sources, targets) = (case.fixed("sources").whole(), case.fixed("targets").whole());
+    let sources: Vec<&[u32]> = sources.chunks(energies.columns()).collect();
+    let copied = Copied::new(&sources, case.fixed("of").whole().into());
+    let pointing = Pointing { gate, weights, heads: 1 };
+    let how =
+        CrossEntropy { scale: 1.0 / targets.len() as f32, smoothing: case.fixed("smoothing").numbers[0] };
+    let (loss, of_rows) = copy_loss(&x, &weight, Some(&bias), &pointing, &copied, &targets, how);
+    case.output("loss", &loss, &Matrix);
+    case.check_numbers("loss_of_rows", &of_rows.to_vec(), case.fixed("loss_of_rows"));
+    let mixed = copy_mixture(linear(&x, &weight, Some(&bias)).value(), &pointing, &copied);
+    let probabilities: Vec<f32> = mixed.to_vec().into_iter().map(f32::exp).collect();
+    case.check_numbers("mixed", &probabilities, case.fixed("mixed"));
     case.finish();
 }
 

@@ -2,9 +2,12 @@ enum Gradients { NONE, PLAIN, ROUNDED };
 
 // A block for each row: its logits in, its loss out; where gradients are wanted, the logits become theirs. Rounded to bf16, they
 // take the first half of the row.
+//
+// Where there is a `beside`, a target may be had in another way as well: P = p_target + e^beside, and the share p_target / P goes out
+// too. A target behind the classes can be had in no other way.
 extern "C" __global__ void rows(
     float* logits, const float* bias, const u32* targets, float* losses, int classes,
-    float scale, float smoothing, Gradients wanted
+    float scale, float smoothing, Gradients wanted, const float* beside, float* shares
 ) {
     float* own = logits + (u64)blockIdx.x * classes;
     // Largest logit, Σ e^(l − largest) and Σ l in one walk: what was summed is scaled down when a larger one comes.
@@ -23,16 +26,25 @@ extern "C" __global__ void rows(
     const float total = over_block<Add>(sum != 0.0f ? sum * expf(most - largest) : 0.0f);
     const float shifted = over_block<Add>(all) - largest * classes;
     const u32 target = targets[blockIdx.x];
-    const float of_target = own[target] + (bias ? bias[target] : 0.0f) - largest;
+    const bool known = target < (u32)classes;
+    const float of_target = known ? own[target] + (bias ? bias[target] : 0.0f) - largest : -INFINITE;
     __syncthreads(); // the target's logit has been read
+    const float log_sum = logf(total), sure = 1.0f - smoothing;
+    float of_row = log_sum - of_target, share = 1.0f;
+    if (beside && beside[blockIdx.x] != -INFINITE) {
+        // The larger of both comes out of the logarithm: log(p + q) = log p + log(1 + q/p).
+        const float other = beside[blockIdx.x], odds = expf(other + of_row);
+        of_row = odds <= 1.0f ? of_row - log1pf(odds) : -other - log1pf(1.0f / odds);
+        share = 1.0f / (1.0f + odds);
+    }
     if (wanted != NONE) {
-        const float factor = scale / total, uniform = scale * smoothing / classes;
+        const float factor = scale * (sure * share + smoothing) / total, uniform = scale * smoothing / classes;
         for (int first = 0; first < classes; first += blockDim.x) {
             const int i = first + threadIdx.x;
             float gradient = 0.0f;
             if (i < classes) {
                 const float l = own[i] + (bias ? bias[i] : 0.0f);
-                const float of_mixture = uniform + (i == target ? scale * (1.0f - smoothing) : 0.0f);
+                const float of_mixture = uniform + (i == target ? scale * sure * share : 0.0f);
                 gradient = expf(l - largest) * factor - of_mixture;
             }
             if (wanted == ROUNDED) __syncthreads(); // all logits that lie where these are going have been read
@@ -41,11 +53,11 @@ extern "C" __global__ void rows(
         }
     }
     if (threadIdx.x == 0) {
-        const float log_sum = logf(total);
-        float loss = (1.0f - smoothing) * (log_sum - of_target);
+        float loss = sure * of_row;
         // Without smoothing, a class that is ruled out (a logit of −∞) does not matter; 0·∞ would.
         if (smoothing > 0.0f) loss += smoothing * (log_sum - shifted / classes);
         losses[blockIdx.x] = loss;
+        if (shares) shares[blockIdx.x] = share;
     }
 }
 

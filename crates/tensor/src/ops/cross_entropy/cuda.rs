@@ -18,6 +18,29 @@ pub(super) fn forward(
     how: CrossEntropy,
     wanted: bool,
 ) -> Pass {
+    let (of_rows, gradients) = in_blocks(cuda, x, weight, bias, targets, how, wanted, None);
+    Pass { loss: total(cuda, &of_rows, how.scale), of_rows, gradients }
+}
+
+/// What a target may be had from beside its logit, for each row: the logarithm of that, and the share that the logit has then.
+pub(crate) struct Beside<'a> {
+    pub(crate) log: &'a Tensor,
+    pub(crate) shares: &'a mut Tensor,
+}
+
+/// Goes through the rows in blocks: the loss of each, and the gradients.
+pub(crate) fn in_blocks(
+    cuda: &Cuda,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    targets: &[u32],
+    how: CrossEntropy,
+    wanted: bool,
+    beside: Option<Beside>,
+) -> (Tensor, Option<Kept>) {
+    let (log_beside, shares) =
+        beside.map(|Beside { log, shares }| (log.pointer(), shares.pointer_mut())).unzip();
     let (device, rows, (classes, inputs)) = (x.device(), x.rows(), weight.shape());
     let block = (BLOCK / classes.max(1)).clamp(64, rows.max(64));
     let mut logits = Tensor::scratch(device, block.min(rows), classes);
@@ -51,9 +74,11 @@ pub(super) fn forward(
             how.scale.into(),
             how.smoothing.into(),
             wanted_as.into(),
+            log_beside.map(|log: Pointer| log.at(start)).into(),
+            shares.map(|shares: Pointer| shares.at(start)).into(),
         ];
         let threads = [if classes > 2048 { 1024 } else { 256 }, 1];
-        // SAFETY: a block, a target and a loss for each row of logits; the targets have been checked.
+        // SAFETY: a block, a target and a loss for each row of logits; the targets have been checked, and those behind the classes are not read.
         unsafe { cuda.launch(kernel, Launch { threads, ..Launch::blocks(end - start) }, &arguments) };
         if let Some(kept) = &mut kept {
             let update = if start == 0 { Update::Set } else { Update::Add };
@@ -72,7 +97,7 @@ pub(super) fn forward(
         cuda.zero(kept.weight.pointer_mut(), classes * inputs);
         cuda.zero(kept.bias.pointer_mut(), classes);
     }
-    Pass { loss: total(cuda, &of_rows, how.scale), of_rows, gradients: kept }
+    (of_rows, kept)
 }
 
 /// `scale · Σ losses`
@@ -85,7 +110,7 @@ pub(crate) fn total(cuda: &Cuda, losses: &Tensor, scale: f32) -> Tensor {
 }
 
 /// `to = factor·kept`, or added to it; the factor stays on the GPU.
-pub(super) fn hand_on(cuda: &Cuda, to: Pointer, kept: &Tensor, factor: &Tensor, update: Update) {
+pub(crate) fn hand_on(cuda: &Cuda, to: Pointer, kept: &Tensor, factor: &Tensor, update: Update) {
     let count = kept.rows() * kept.columns();
     let arguments = [
         to.into(),

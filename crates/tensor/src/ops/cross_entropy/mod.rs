@@ -14,7 +14,7 @@
 //! computed right after its loss, while its logits are at hand: `dlogits = scale·(P − mixture)`, `dx = dlogits·W`,
 //! `dW = Σ dlogitsᵀ·x`, and only multiplied with the loss's own gradient on the way back.
 
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
 pub mod reference;
@@ -40,10 +40,10 @@ struct Pass {
 }
 
 /// The gradients for a loss whose own gradient is 1.
-struct Kept {
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor,
+pub(crate) struct Kept {
+    pub(crate) x: Tensor,
+    pub(crate) weight: Tensor,
+    pub(crate) bias: Tensor,
 }
 
 /// The loss, and the unscaled loss of each row; see the [module](self).
