@@ -30,7 +30,8 @@ pub(crate) mod sums;
 mod time_loop;
 
 pub use arrange::{
-    concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block, steps_before,
+    column_block, concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block,
+    steps_before,
 };
 pub use attention::{
     AnyScore, Coverage, Focus, Focusing, Local, LocalWindow, Memory, Place, attend, attend_focused,

@@ -5,9 +5,10 @@ use crate::activation::Tanh;
 use crate::device::Device;
 use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    Copied, CrossEntropy, Dropout, Dropped, Pointing, Pooling, add, balanced_sum, concat_columns, concat_rows,
-    copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout, embedding, flatten_steps,
-    gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements, pool, relu,
+    Copied, CrossEntropy, Dropout, Dropped, Pointing, Pooling, add, balanced_sum, column_block,
+    concat_columns, concat_rows, copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout,
+    embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements,
+    pool, relu,
     repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::{Average, Optimiser, Rule};
@@ -150,6 +151,13 @@ fn arranged() -> Vec<Case> {
         .chain(over_shapes("row_block", one, |vars| {
             let rows = vars[0].rows();
             vec![row_block(&vars[0], rows / 3..rows - rows / 4), row_block(&vars[0], rows..rows)]
+        }))
+        .chain(over_shapes("column_block", one, |vars| {
+            let columns = vars[0].columns();
+            vec![
+                column_block(&vars[0], columns / 3..columns),
+                column_block(&vars[0], 0..columns - columns / 4),
+            ]
         }))
         .collect()
 }

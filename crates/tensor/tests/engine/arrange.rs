@@ -2,7 +2,8 @@
 
 use crate::support::{Input, by_hand, check, sequence};
 use couplet_tensor::ops::{
-    concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block, steps_before,
+    column_block, concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block,
+    steps_before,
 };
 use couplet_tensor::{Rows, Var};
 use std::sync::Arc;
@@ -45,6 +46,17 @@ fn a_block_of_rows() {
             &[Input::random("x", 9, 7)],
             |vars| vec![row_block(&vars[0], rows.clone())],
             |all| vec![all[0][numbers.clone()].to_vec()],
+        );
+    }
+}
+
+#[test]
+fn a_block_of_columns() {
+    for columns in [0..0, 0..7, 0..3, 2..7, 3..4] {
+        check(
+            &[Input::random("x", 9, 7)],
+            |vars| vec![column_block(&vars[0], columns.clone())],
+            |all| vec![all[0].chunks(7).flat_map(|row| row[columns.clone()].to_vec()).collect()],
         );
     }
 }
@@ -142,6 +154,7 @@ fn by_hand_of_small_matrices() {
     assert_eq!(y(&|vars| concat_columns(&[&vars[0], &vars[1]])), [1.0, 2.0, 5.0, 3.0, 4.0, 6.0]);
     assert_eq!(y(&|vars| concat_rows(&[&vars[1], &vars[1]])), [5.0, 6.0, 5.0, 6.0]);
     assert_eq!(y(&|vars| row_block(&vars[0], 1..2)), [3.0, 4.0]);
+    assert_eq!(y(&|vars| column_block(&vars[0], 1..2)), [2.0, 4.0]);
     assert_eq!(y(&|vars| gather_rows(&vars[0], &[1, 0, 1])), [3.0, 4.0, 1.0, 2.0, 3.0, 4.0]);
 }
 

@@ -5,13 +5,14 @@ use couplet_tensor::{Device, Isa, Precision, selftest};
 use std::collections::HashSet;
 
 /// All there are: a new one has its cases too.
-const OPERATIONS: [&str; 25] = [
+const OPERATIONS: [&str; 26] = [
     "linear",
     "embedding",
     "gather_rows",
     "concat_columns",
     "concat_rows",
     "row_block",
+    "column_block",
     "flatten_steps",
     "pool",
     "tanh",

@@ -9,6 +9,13 @@ pub(super) fn put_columns(y: &mut Tensor, start: usize, part: &Tensor) {
     rows.for_each(|(y, x)| y[start..start + width].copy_from_slice(x));
 }
 
+/// Adds the columns of `part` to those from `start` on of rows of so many columns.
+pub(super) fn add_columns(dx: &mut [f32], columns: usize, start: usize, part: &Tensor) {
+    let width = part.columns();
+    let rows = dx.chunks_exact_mut(columns.max(1)).zip(part.data().chunks_exact(width.max(1)));
+    rows.for_each(|(dx, part)| Update::Add.apply(&mut dx[start..start + width], part));
+}
+
 /// Hands the columns of `dy` from `start` on to the part of so many columns that they came from.
 pub(super) fn take_columns(dx: &mut [f32], width: usize, dy: &Tensor, start: usize, update: Update) {
     let rows = dx.chunks_exact_mut(width.max(1)).zip(dy.data().chunks_exact(dy.columns().max(1)));

@@ -47,6 +47,13 @@ pub(super) fn put_columns(cuda: &Cuda, y: &mut Tensor, start: usize, part: &Tens
     put_block(cuda, to, from, part.rows(), part.columns(), Update::Set);
 }
 
+/// Adds the columns of `part` to those from `start` on of rows of so many columns.
+pub(super) fn add_columns(cuda: &Cuda, dx: Pointer, columns: usize, start: usize, part: &Tensor) {
+    let to = Place { pointer: dx.at(start), stride: columns };
+    let from = Place { pointer: part.pointer(), stride: part.columns() };
+    put_block(cuda, to, from, part.rows(), part.columns(), Update::Add);
+}
+
 /// Hands the columns of `dy` from `start` on to the part of so many columns that they came from.
 pub(super) fn take_columns(
     cuda: &Cuda,

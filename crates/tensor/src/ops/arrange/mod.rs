@@ -107,6 +107,35 @@ pub fn row_block(x: &Var, rows: Range<usize>) -> Var {
     y
 }
 
+/// Some columns that lie side by side.
+pub fn column_block(x: &Var, columns: Range<usize>) -> Var {
+    let _span = profile::span("column_block", x.device());
+    assert!(columns.end <= x.columns(), "columns {columns:?} of {}", x.columns());
+    let mut y = Tensor::scratch(x.device(), x.rows(), columns.len());
+    on_device!(x.device(),
+        _cpu => cpu::take_columns(y.data_mut(), columns.len(), x.value(), columns.start, Update::Set),
+        cuda => cuda::take_columns(cuda, y.pointer_mut(), columns.len(), x.value(), columns.start, Update::Set));
+    let input = x.clone();
+    let [y] = record(&[x], [y], move |gradients, [dy]| {
+        let Some(dy) = dy else { return };
+        let width = input.columns();
+        on_device!(input.device(),
+        _cpu => gradients.write(&input, |dx, update| {
+            if update == Update::Set {
+                dx.fill(0.0);
+            }
+            cpu::add_columns(dx, width, columns.start, &dy);
+        }),
+        cuda => gradients.write_cuda(&input, |dx, update| {
+            if update == Update::Set {
+                cuda.zero(dx, input.rows() * width);
+            }
+            cuda::add_columns(cuda, dx, width, columns.start, &dy);
+        }));
+    });
+    y
+}
+
 /// Row `index[i]` of `x` as row `i`. A row may be taken several times.
 pub fn gather_rows(x: &Var, index: &[u32]) -> Var {
     rows_of("gather_rows", x, index)
