@@ -64,7 +64,7 @@ pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>
         if i == WARM_UP {
             (measured, start) = (0, Instant::now());
         }
-        let batch = batch_of(examples);
+        let batch = batch_of(examples, &model);
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: config.train.seed, update: i as u32 };
         let loss = model.loss(&Pass::training(&params, training), &batch, config.label_smoothing()).mean;

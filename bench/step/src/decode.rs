@@ -4,9 +4,11 @@ use crate::ours::{Contents, floats, median, padded, peak_megabytes, save, tokens
 use crate::workload::{LENGTH, Workload, transformer};
 use anyhow::{Context, Result, anyhow};
 use couplet_data::{END, START};
-use couplet_nn::{BridgeKind, DecoderState, ModelConfig, Seq2Seq};
-use couplet_search::{Folder, Loaded, Model, Network, SearchConfig, Shown, Step, search};
-use couplet_tensor::{Device, Isa, Params, Tensor};
+use couplet_nn::{BridgeKind, ModelConfig, Seq2Seq};
+use couplet_search::{
+    Folder, Loaded, Model, Network, NetworkState, Outlook, SearchConfig, Shown, Step, search,
+};
+use couplet_tensor::{Device, Isa, Params};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -129,7 +131,8 @@ impl Job {
     }
 
     fn decode(&self, batch: &[(usize, Vec<u32>)]) -> Vec<(usize, Vec<u32>)> {
-        let network = Network { model: &self.model, params: &self.params, shown: Shown::default() };
+        let network =
+            Network { model: &self.model, params: &self.params, shown: Shown::default(), copied: None };
         let sources: Vec<&[u32]> = batch.iter().map(|(_, tokens)| &tokens[..]).collect();
         let found = search(&Ending { network, end: self.end }, &sources, &self.search);
         let best = found
@@ -173,18 +176,18 @@ struct Ending<'a> {
 }
 
 impl Model for Ending<'_> {
-    type State = DecoderState;
-    type Next = Tensor;
+    type State = NetworkState;
+    type Next = Outlook;
 
-    fn start(&self, sources: &[&[u32]]) -> DecoderState {
+    fn start(&self, sources: &[&[u32]]) -> NetworkState {
         self.network.start(sources)
     }
 
-    fn step(&self, tokens: &[u32], state: &DecoderState) -> Step<DecoderState, Tensor> {
+    fn step(&self, tokens: &[u32], state: &NetworkState) -> Step<NetworkState, Outlook> {
         self.network.step(tokens, state)
     }
 
-    fn select(&self, state: &DecoderState, rows: &[u32]) -> DecoderState {
+    fn select(&self, state: &NetworkState, rows: &[u32]) -> NetworkState {
         self.network.select(state, rows)
     }
 

@@ -1,7 +1,7 @@
 //! What a source costs, as it grows: the time to read it, to write some tokens, and to learn from it.
 
 use couplet_data::random::Random;
-use couplet_data::{END, SPECIAL, START, Tokenizer};
+use couplet_data::{END, SPECIAL, START, Tokenizer, UNK};
 use couplet_nn::{Batch, LabelledBatch, Packed, Pass, Training};
 use couplet_search::{Loaded, LoadedClassifier, Model, Network, Next, Shown};
 use couplet_tensor::{Params, Tape, Var};
@@ -41,8 +41,14 @@ impl Cost {
                 let sources: Vec<&[u32]> = sources.iter().map(Vec::as_slice).collect();
                 let pairs: Vec<(&[u32], &[u32])> =
                     sources.iter().copied().zip(targets.iter().map(Vec::as_slice)).collect();
-                let (reading, writing) = searched(loaded, &sources);
+                // What a model that copies can copy.
+                let readers = if loaded.model.copies() { count } else { 0 };
+                let copied = sequences(readers, tokens, vocabularies[1], &mut random);
+                let copied: Vec<&[u32]> = copied.iter().map(Vec::as_slice).collect();
+                let (reading, writing) = searched(loaded, &sources, &copied);
                 let batch = Batch::new(&pairs, &numbers(count), START, END);
+                let batch =
+                    if loaded.model.copies() { batch.copying(&copied, vocabularies[1], UNK) } else { batch };
                 let learning = learnt(&loaded.model, &mut loaded.params, |model, pass| {
                     model.loss(pass, &batch, 0.0).mean
                 });
@@ -90,8 +96,9 @@ fn sequences(count: usize, tokens: usize, vocabulary: usize, random: &mut Random
 }
 
 /// The times to read sources, and to write tokens by a greedy search that does not end.
-fn searched(loaded: &Loaded, sources: &[&[u32]]) -> (f64, f64) {
-    let network = Network { model: &loaded.model, params: &loaded.params, shown: Shown::default() };
+fn searched(loaded: &Loaded, sources: &[&[u32]], copied: &[&[u32]]) -> (f64, f64) {
+    let copied = Some(copied).filter(|_| loaded.model.copies());
+    let network = Network { model: &loaded.model, params: &loaded.params, shown: Shown::default(), copied };
     let device = loaded.params.device();
     let reading = least(|| {
         drop(network.start(sources));

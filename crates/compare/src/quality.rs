@@ -1,7 +1,7 @@
 //! How well a trained model does on a test set: as a whole, by the length of the source, and by the place of the source's words.
 
 use crate::places::{LEAST_FOR_PARTS, LENGTHS, PARTS, bin_of, part_of};
-use couplet_data::{END, LabelledTexts, Pair, in_order};
+use couplet_data::{END, Example, LabelledTexts, Pair, in_order};
 use couplet_metrics::{Accuracy, bleu};
 use couplet_search::{Loaded, LoadedClassifier, Model, Network, Next, Shown, Translator};
 use couplet_train::{Examples, LabelledExamples, assess, mean_loss};
@@ -85,7 +85,7 @@ impl Quality {
 
     /// Of a translator.
     pub(crate) fn of_translator(loaded: &Loaded, pairs: &[Pair]) -> Quality {
-        let examples = Examples::new(pairs, &loaded.source, &loaded.target);
+        let examples = Examples::new(pairs, &loaded.source, &loaded.target, loaded.model.copies());
         let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
         let targets: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
         let written = Translator::from(loaded).translate(&sources, &loaded.search);
@@ -141,13 +141,17 @@ impl Quality {
 
 /// For each pair, whether each target token and its end is what the model finds likeliest after the right tokens before.
 fn right_tokens(loaded: &Loaded, examples: &Examples) -> Vec<Vec<bool>> {
-    let network = Network { model: &loaded.model, params: &loaded.params, shown: Shown::default() };
+    let Loaded { model, params, .. } = loaded;
     let mut right = vec![Vec::new(); examples.len()];
     for batch in in_order(&examples.costs(), BATCH_TOKENS) {
-        let pairs: Vec<(&[u32], &[u32])> = batch.iter().map(|&number| examples.get(number)).collect();
+        let chosen: Vec<&Example> = batch.iter().map(|&number| examples.get(number)).collect();
+        let pairs: Vec<(&[u32], &[u32])> =
+            chosen.iter().map(|example| (&example.source[..], &example.target[..])).collect();
+        let copied: Vec<&[u32]> = chosen.iter().map(|example| &example.copied[..]).collect();
+        let copied = model.copies().then_some(&copied[..]);
+        let network = Network { model, params, shown: Shown::default(), copied };
         for (&number, likeliest) in batch.iter().zip(likeliest_tokens(&network, &pairs)) {
-            let (_, target) = examples.get(number);
-            let wanted = target.iter().chain(&[END]);
+            let wanted = examples.get(number).target.iter().chain(&[END]);
             right[number as usize] =
                 likeliest.iter().zip(wanted).map(|(likely, wanted)| likely == wanted).collect();
         }

@@ -11,6 +11,8 @@ pub struct Example {
     pub source: Vec<u32>,
     /// What it should write.
     pub target: Vec<u32>,
+    /// The tokens of the source as those of the target, for a model that copies ([`SourceWords`](crate::SourceWords)); else none.
+    pub copied: Vec<u32>,
 }
 
 impl Example {

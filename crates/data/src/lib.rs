@@ -59,6 +59,7 @@
 //! what to do.
 
 mod batches;
+mod copying;
 mod corpora;
 mod corpus_file;
 mod cut;
@@ -79,6 +80,7 @@ mod tokenizer;
 mod unpack;
 
 pub use batches::{Batches, Epoch, Position, Stop, Weight, in_order};
+pub use copying::SourceWords;
 pub use corpora::{BadLines, Column, Columns, Corpus, Files, Format};
 pub use corpus_file::{CorpusFile, CorpusWriter};
 pub use cut::{Cut, Keep, Pad, PairCut, pieces};

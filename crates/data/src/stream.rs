@@ -20,8 +20,8 @@ pub const CHUNK: usize = 8192;
 /// Pairs as they are read.
 pub type PairIterator = Box<dyn Iterator<Item = Result<Pair, DataError>> + Send>;
 
-/// What makes ids of a pair; none of a pair that is not to be used.
-pub type Encode = Box<dyn Fn(&Pair) -> Option<[Vec<u32>; 2]> + Send + Sync>;
+/// What makes an example of a pair, of which it does not know the number; none of a pair that is not to be used.
+pub type Encode = Box<dyn Fn(&Pair) -> Option<Example> + Send + Sync>;
 
 /// What is made of each item, by all cores, in the order of the items.
 pub fn on_all_cores<T: Sync, R: Send>(items: &[T], make: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
@@ -168,10 +168,7 @@ impl StreamedBatches {
             }
             let (numbers, pairs): (Vec<u32>, Vec<Pair>) = pairs.into_iter().unzip();
             let used = numbers.into_iter().zip(on_all_cores(&pairs, encode));
-            examples.extend(used.filter_map(|(number, ids)| {
-                let [source, target] = ids?;
-                Some(Example { number, source, target })
-            }));
+            examples.extend(used.filter_map(|(number, example)| Some(Example { number, ..example? })));
         }
         self.parts += 1;
         if examples.is_empty() {
@@ -295,7 +292,8 @@ mod tests {
     fn stream(texts: Vec<StreamedText>, buffer: usize, seed: u64) -> Arc<Stream> {
         let encode = |pair: &Pair| {
             let number: u32 = pair.source.parse().unwrap();
-            (number % 10 != 9).then(|| [vec![number], vec![4; pair.target.len()]])
+            let target = vec![4; pair.target.len()];
+            (number % 10 != 9).then(|| Example { source: vec![number], target, ..Example::default() })
         };
         let order = StreamOrder { buffer, budget_tokens: 12, cost: |lengths| lengths, seed };
         Arc::new(Stream::new(texts, Box::new(encode), order))

@@ -189,7 +189,8 @@ impl Tokenizer {
         self.inner.decode(ids, true).expect("joining strings does not fail")
     }
 
-    /// The text of ids, with `word(place)` for the unknown token at a place; other special tokens are left out.
+    /// The text of ids, with `word(place)` for the unknown token at a place, and for an id behind the vocabulary, with its own space
+    /// in front or none; other special tokens are left out.
     ///
     /// ```
     /// use couplet_data::{Tokenizer, TokenizerConfig};
@@ -200,16 +201,27 @@ impl Tokenizer {
     /// # Ok::<(), couplet_data::DataError>(())
     /// ```
     pub fn decode_with(&self, ids: &[u32], word: impl Fn(usize) -> String) -> String {
-        let mut text = String::new();
+        let (mut text, mut begun) = (String::new(), false);
         let mut place = 0;
-        for stretch in ids.chunk_by(|&first, &second| first != UNK && second != UNK) {
+        let known = |id: u32| id != UNK && (id as usize) < self.vocabulary_size();
+        for stretch in ids.chunk_by(|&first, &second| known(first) && known(second)) {
             let (has_space, part) = match stretch {
                 [UNK] => (self.spacing != Spacing::Nowhere, word(place)),
+                [id] if !known(*id) => {
+                    let word = word(place);
+                    match word.strip_prefix(' ').filter(|_| self.spacing != Spacing::Nowhere) {
+                        Some(word) => (true, word.to_owned()),
+                        None => (false, word),
+                    }
+                }
                 known => (self.space_before(known), self.decode(known)),
             };
-            if has_space && !text.is_empty() && !part.is_empty() {
+            // A token that is nothing but a space leaves no part.
+            let is_text = !part.is_empty() || stretch.iter().any(|&id| id as usize >= SPECIAL.len());
+            if has_space && begun && is_text {
                 text.push(' ');
             }
+            begun |= is_text;
             text.push_str(&part);
             place += stretch.len();
         }
@@ -218,8 +230,8 @@ impl Tokenizer {
 
     /// Whether a space stands before the first token that is text.
     fn space_before(&self, ids: &[u32]) -> bool {
-        let first = ids.iter().find(|&&id| id as usize >= SPECIAL.len());
-        let token = first.and_then(|&id| self.inner.id_to_token(id)).unwrap_or_default();
+        let Some(&first) = ids.iter().find(|&&id| id as usize >= SPECIAL.len()) else { return false };
+        let token = self.inner.id_to_token(first).unwrap_or_default();
         match self.spacing {
             Spacing::Marked(mark) => token.starts_with(mark) && !self.writes_spaces(),
             Spacing::Continued => !token.starts_with(pieces::CONTINUES),
@@ -266,6 +278,68 @@ impl Tokenizer {
         let nearest = speller.nearest(word.trim())?;
         let id = |token: &str| self.inner.token_to_id(token);
         id(&format!(" {nearest}")).or_else(|| id(nearest))
+    }
+
+    /// The tokens of a text with the space in front, one for each id of [`encode`](Tokenizer::encode), an unknown one as it would be
+    /// among the others.
+    pub(crate) fn pieces(&self, text: &str) -> Vec<String> {
+        let text = self.prepared(text);
+        let encoding = self.inner.encode(&*text, false).expect(ENCODES);
+        let offsets = encoding.get_offsets();
+        let tokens = encoding.get_ids().iter().zip(offsets).enumerate();
+        // Whether spaces are parts of tokens. Then only the one that every text gets in front does not stand in it.
+        let is_part = matches!(self.spacing, Spacing::Marked(_));
+        let piece = |(place, (&id, &(from, to))): (usize, (&u32, &(usize, usize)))| {
+            // Where that is a token, it seems to lie where the next one does.
+            let is_in_front = is_part && place == 0 && offsets.get(1).is_some_and(|next| next.0 == from);
+            let written = if is_in_front { "" } else { &text[from..to] };
+            match if as_text(id) == UNK { self.corrected(written) } else { Some(id) } {
+                Some(id) => self.with_space(&self.inner.id_to_token(id).unwrap_or_default()),
+                None if self.spacing == Spacing::Nowhere => self.as_in_the_vocabulary(written),
+                None => {
+                    let begins = place == 0 || (!is_part && text[..from].ends_with(char::is_whitespace));
+                    let space = if begins && !written.starts_with(' ') { " " } else { "" };
+                    self.as_in_the_vocabulary(&format!("{space}{written}"))
+                }
+            }
+        };
+        tokens.map(piece).collect()
+    }
+
+    /// A token of the vocabulary with a plain space where one stands before it.
+    fn with_space(&self, token: &str) -> String {
+        match self.spacing {
+            Spacing::Marked(mark) => {
+                token.strip_prefix(mark).map_or_else(|| token.to_owned(), |word| format!(" {word}"))
+            }
+            Spacing::Continued => {
+                token.strip_prefix(pieces::CONTINUES).map_or_else(|| format!(" {token}"), ToOwned::to_owned)
+            }
+            Spacing::Everywhere => format!(" {token}"),
+            Spacing::Nowhere => token.to_owned(),
+        }
+    }
+
+    /// A token with a plain space in front or none as the vocabulary would have it: in small letters where it has no others.
+    pub(crate) fn as_in_the_vocabulary(&self, piece: &str) -> String {
+        let (space, word) = piece.strip_prefix(' ').map_or(("", piece), |word| (" ", word));
+        if word.trim().is_empty() {
+            return piece.to_owned();
+        }
+        let normalised = huggingface::normalised(&self.inner, word);
+        format!("{space}{}", normalised.trim_start_matches([' ', '▁', 'Ġ']))
+    }
+
+    /// The id of a token with a plain space in front or none, if the vocabulary has it.
+    pub(crate) fn id(&self, piece: &str) -> Option<u32> {
+        let word = piece.strip_prefix(' ').filter(|word| !word.is_empty());
+        let token = match (self.spacing, word) {
+            (Spacing::Marked(mark), Some(word)) => format!("{mark}{word}"),
+            (Spacing::Continued, None) => format!("{}{piece}", pieces::CONTINUES),
+            (Spacing::Continued | Spacing::Everywhere, Some(word)) => word.to_owned(),
+            (Spacing::Marked(_) | Spacing::Everywhere | Spacing::Nowhere, _) => piece.to_owned(),
+        };
+        self.inner.token_to_id(&token).filter(|&id| id as usize >= SPECIAL.len())
     }
 
     /// A token as it is shown to a reader: without the space in front.
@@ -350,7 +424,7 @@ fn read(path: &Path, changed: fn(Value) -> Result<Value, String>) -> Result<(Inn
 }
 
 /// A token without the space in front of the word; a space that is all of the token stays.
-fn label(token: &str) -> &str {
+pub(crate) fn label(token: &str) -> &str {
     match token.strip_prefix(' ') {
         Some(word) if !word.is_empty() => word,
         _ => token,

@@ -41,6 +41,7 @@ pub mod decoder;
 pub mod encoder;
 mod language_model;
 pub mod layer;
+mod noise;
 pub mod parts;
 mod pass;
 mod seq2seq;

@@ -2,6 +2,7 @@
 
 use crate::layer::Dropout;
 use couplet_tensor::ops;
+use couplet_tensor::random::{Stream, unit};
 use couplet_tensor::{Param, Params, Rows, Tape, Var};
 use std::sync::Arc;
 
@@ -50,6 +51,23 @@ impl<'a> Pass<'a> {
     /// Whether it learns.
     pub fn is_training(&self) -> bool {
         self.training.is_some()
+    }
+
+    /// Which update of the run it is, while training.
+    pub fn update(&self) -> Option<u32> {
+        self.training.map(|training| training.update)
+    }
+
+    /// A random number from 0 to below 1 for each packed row, while training: one that follows from the sequence's own number and its
+    /// step.
+    pub(crate) fn draws(&self, rows: &Rows, purpose: u32) -> Option<Vec<f32>> {
+        let Training { seed, update, .. } = self.training?;
+        // Not the numbers that dropout or the first weights are drawn from.
+        let stream = Stream::new(seed ^ 0x776f_7264_7321_7721, purpose);
+        let draw = |(place, step): (usize, usize)| {
+            unit(stream.at([update, rows.examples()[place], step as u32, 0])[0])
+        };
+        Some(rows.places().map(draw).collect())
     }
 
     /// Dropout inside of an operation, while training; as [`Pass::dropout`] otherwise.

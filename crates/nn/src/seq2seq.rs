@@ -11,9 +11,15 @@ use crate::decoder::{
 use crate::encoder::{Encoded, Encoder};
 use crate::pass::Pass;
 use crate::tokens::{Batch, Packed};
-use couplet_tensor::ops::{CrossEntropy, add, coverage_loss, cross_entropy, gather_rows};
+use couplet_tensor::ops::{
+    CrossEntropy, Likely, Pointing, add, copy_loss, copy_mixture, coverage_loss, cross_entropy, gather_rows,
+    likeliest, linear, row_block,
+};
 use couplet_tensor::{Params, Tensor, Var};
 use std::sync::Arc;
+
+/// Rows whose logits are there at once when tokens are guessed.
+const GUESSED_ROWS: usize = 256;
 
 /// A model from sequences to sequences. Its weights live in the [`Params`] that it was added to.
 #[derive(Clone, Debug)]
@@ -22,12 +28,14 @@ pub struct Seq2Seq {
     writer: Writer,
     /// The weight of what is looked at again in the loss, where it has one.
     coverage_loss: Option<f32>,
+    /// How many tokens it can write without copying.
+    vocabulary: usize,
 }
 
 /// What writes, and how it is told of the source.
 #[derive(Clone, Debug)]
 enum Writer {
-    Recurrent { context: Context, bridge: Bridge, decoder: RecurrentDecoder },
+    Recurrent { context: Context, bridge: Bridge, decoder: Box<RecurrentDecoder> },
     Attention(AttentionDecoder),
     Transformer(TransformerDecoder),
     Convolutional(ConvolutionalDecoder),
@@ -63,7 +71,7 @@ impl Seq2Seq {
                 let bridge = Bridge::new(params, config.bridge, first.as_ref(), states);
                 let decoder =
                     RecurrentDecoder::new(params, config, cell, width, contexts, target_vocabulary, shared);
-                Writer::Recurrent { context, bridge, decoder }
+                Writer::Recurrent { context, bridge, decoder: Box::new(decoder) }
             }
             _ if decoder.kind == WriterKind::Attention => {
                 Writer::Attention(AttentionDecoder::new(params, decoder, width, target_vocabulary, shared))
@@ -83,7 +91,12 @@ impl Seq2Seq {
                 shared,
             )),
         };
-        Ok(Seq2Seq { encoder, writer, coverage_loss: config.attention.coverage_loss })
+        Ok(Seq2Seq {
+            encoder,
+            writer,
+            coverage_loss: config.attention.coverage_loss,
+            vocabulary: target_vocabulary,
+        })
     }
 
     /// How it looks at the source while it writes, if it does.
@@ -95,6 +108,20 @@ impl Seq2Seq {
             Writer::Attention(decoder) => Some(Sights { layers: 1, heads: decoder.heads() }),
             Writer::Transformer(decoder) => Some(decoder.sights()),
             Writer::Convolutional(decoder) => Some(decoder.sights()),
+        }
+    }
+
+    /// The size of its target vocabulary.
+    pub fn vocabulary(&self) -> usize {
+        self.vocabulary
+    }
+
+    /// Whether it copies: then a batch says what there is to copy, and a step where it points.
+    pub fn copies(&self) -> bool {
+        match &self.writer {
+            Writer::Recurrent { decoder, .. } => decoder.copies(),
+            Writer::Transformer(decoder) => decoder.copies(),
+            Writer::Attention(_) | Writer::Convolutional(_) => false,
         }
     }
 
@@ -164,17 +191,54 @@ impl Seq2Seq {
         }
     }
 
-    /// The cross-entropy of a batch's target tokens; while it learns, the mean has the coverage loss in it, where there is one.
-    pub fn loss(&self, pass: &Pass, batch: &Batch, smoothing: f32) -> Loss {
-        let Sequence { features, weights } = self.sequence(pass, batch);
-        let (weight, bias) = match &self.writer {
+    /// What it would write in each row of a batch's targets: the likeliest token, or `unknown` for one that it would copy and that its
+    /// vocabulary does not have.
+    pub fn guesses(&self, pass: &Pass, batch: &Batch, unknown: u32) -> Vec<u32> {
+        let Sequence { features, pointing, .. } = self.sequence(pass, batch);
+        let (weight, bias) = self.output(pass);
+        let of_block = |start: usize| {
+            let rows = start..(start + GUESSED_ROWS).min(features.rows());
+            let logits = linear(&row_block(&features, rows.clone()), &weight, bias.as_ref());
+            let mixed = pointing.as_ref().zip(batch.copied.as_ref()).map(|(pointing, copied)| {
+                let [gate, weights] =
+                    [&pointing.gate, &pointing.weights].map(|all| row_block(all, rows.clone()));
+                let rows: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
+                copy_mixture(logits.value(), &Pointing { gate, weights, ..*pointing }, &copied.select(&rows))
+            });
+            let best = likeliest(mixed.as_ref().unwrap_or(logits.value()), 1);
+            let token = |best: Vec<Likely>| best.first().map_or(unknown, |&(token, _)| token);
+            let known = |token: u32| if (token as usize) < self.vocabulary { token } else { unknown };
+            best.into_iter().map(token).map(known).collect::<Vec<u32>>()
+        };
+        (0..features.rows()).step_by(GUESSED_ROWS).flat_map(of_block).collect()
+    }
+
+    /// The weight and the bias that make logits of features.
+    fn output(&self, pass: &Pass) -> (Var, Option<Var>) {
+        match &self.writer {
             Writer::Recurrent { decoder, .. } => decoder.output(pass),
             Writer::Attention(decoder) => decoder.output(pass),
             Writer::Transformer(decoder) => decoder.output(pass),
             Writer::Convolutional(decoder) => decoder.output(pass),
-        };
+        }
+    }
+
+    /// The cross-entropy of a batch's target tokens; while it learns, the mean has the coverage loss in it, where there is one.
+    ///
+    /// # Panics
+    /// If the model copies, and the batch does not say what.
+    pub fn loss(&self, pass: &Pass, batch: &Batch, smoothing: f32) -> Loss {
+        let Sequence { features, weights, pointing } = self.sequence(pass, batch);
+        let (weight, bias) = self.output(pass);
         let how = CrossEntropy { scale: 1.0 / batch.targets() as f32, smoothing };
-        let (mean, of_rows) = cross_entropy(&features, &weight, bias.as_ref(), &batch.output, how);
+        let (bias, targets) = (bias.as_ref(), &batch.output);
+        let (mean, of_rows) = match pointing {
+            Some(pointing) => {
+                let copied = batch.copied.as_ref().expect("what there is to copy");
+                copy_loss(&features, &weight, bias, &pointing, copied, targets, how)
+            }
+            None => cross_entropy(&features, &weight, bias, targets, how),
+        };
         let looked = self.coverage_loss.filter(|_| pass.is_training()).zip(weights);
         let mean = match looked {
             Some((weight, weights)) => add(&mean, &self.looked_again(&weights, batch, weight)),

@@ -1,6 +1,7 @@
 //! Token sequences, packed for a model.
 
 use couplet_tensor::Rows;
+use couplet_tensor::ops::Copied;
 use std::sync::Arc;
 
 /// Sequences of tokens, packed: row by row as [`Rows`] orders them.
@@ -33,6 +34,8 @@ pub struct Batch {
     pub output: Vec<u32>,
     /// For each place of the target's order, the place of its source.
     pub source_of: Arc<[u32]>,
+    /// What each row of the target can copy, for a model that does.
+    pub copied: Option<Copied>,
 }
 
 impl Batch {
@@ -47,7 +50,18 @@ impl Batch {
             |(place, step): (usize, usize)| pairs[order[place] as usize].1.get(step).copied().unwrap_or(end);
         let place_of = source.rows.place_of();
         let source_of = order.iter().map(|&pair| place_of[pair as usize]).collect();
-        Batch { output: rows.places().map(next).collect(), source_of, source, input }
+        Batch { output: rows.places().map(next).collect(), source_of, source, input, copied: None }
+    }
+
+    /// The same for a model that copies, of pairs whose tokens are also known as tokens of the target: from `vocabulary` on, those that
+    /// its vocabulary does not have. The decoder reads these as `unknown`.
+    #[must_use]
+    pub fn copying(mut self, sources: &[&[u32]], vocabulary: usize, unknown: u32) -> Batch {
+        let behind = |token: &&mut u32| **token as usize >= vocabulary;
+        self.input.tokens.iter_mut().filter(behind).for_each(|token| *token = unknown);
+        let rows = &self.input.rows;
+        let of = rows.places().map(|(place, _)| rows.order()[place]).collect();
+        Batch { copied: Some(Copied::new(sources, of)), ..self }
     }
 
     /// How many tokens the decoder has to write.
@@ -125,6 +139,18 @@ mod tests {
         assert_eq!(batch.input.tokens, [2, 2, 21, 20, 22]);
         assert_eq!(batch.output, [21, 20, 22, 3, 3]);
         assert_eq!(&batch.source_of[..], [1, 0]);
+    }
+
+    /// As above, with the vocabulary up to 20: 21 and 22 are words of the second source, which the decoder reads as 1 and writes as
+    /// they are.
+    #[test]
+    fn what_is_copied_is_read_as_unknown() {
+        let batch = Batch::new(&[(&[10, 11], &[20]), (&[12], &[21, 22])], &[0, 1], 2, 3);
+        let sources: [&[u32]; 2] = [&[4, 20], &[21, 22]];
+        let batch = batch.copying(&sources, 21, 1);
+        assert_eq!(batch.input.tokens, [2, 2, 1, 20, 1]);
+        assert_eq!(batch.output, [21, 20, 22, 3, 3]);
+        assert_eq!(batch.copied, Some(Copied::new(&sources, [1, 0, 1, 0, 1].into())));
     }
 
     /// The longer text comes first, and its label with it.

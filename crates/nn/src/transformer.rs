@@ -9,9 +9,10 @@ use couplet_tensor::activation::Relu;
 use couplet_tensor::ops::dense::{GatedGelu, Gelu};
 use couplet_tensor::ops::rotary::Turned;
 use couplet_tensor::ops::{
-    MultiHead, Past, add, attend_past, cross_attention, dense, embedding, layer_norm, residual_norm, rotary,
-    scale, self_attention,
+    AnyScore, Memory, MultiHead, Past, add, attend, attend_past, column_block, cross_attention, dense,
+    embedding, layer_norm, residual_norm, rotary, scale, self_attention,
 };
+use couplet_tensor::score::Dot;
 use couplet_tensor::{Init, Param, Params, Rows, Tensor, Var};
 use std::sync::Arc;
 
@@ -187,6 +188,18 @@ impl SourceAttention {
         let (context, weights) =
             cross_attention((&query, rows), (read.memory, read.sources), read.of, self.how, weights);
         (self.output.forward(pass, &context), weights)
+    }
+
+    /// As [`sequence`](SourceAttention::sequence), with weights that are learnt from: for a writer that copies what it looks at.
+    pub(crate) fn pointing(&self, pass: &Pass, x: &Var, rows: &Rows, read: Read) -> [Var; 2] {
+        let MultiHead { heads, scale: factor, .. } = self.how;
+        let query = scale(&self.query.forward(pass, x), factor);
+        let width = query.columns();
+        let [keys, values] = [0..width, width..2 * width].map(|columns| column_block(read.memory, columns)); // [source rows, width]
+        let of = rows.places().map(|(place, _)| read.of[place]).collect();
+        let memory = Memory { keys, values, heads, rows: Arc::clone(read.sources), of };
+        let [context, weights] = attend(AnyScore::of::<Dot>(), &query, None, &memory);
+        [self.output.forward(pass, &context), weights]
     }
 
     /// One step, and where it looked.

@@ -49,15 +49,18 @@ impl<M: Model> Model for Ensemble<M> {
 
 /// Token by token the logarithm of the mean probability.
 fn mean_probability(models: &[&[f32]]) -> Vec<f32> {
+    // A model that does not copy has nothing behind the vocabulary.
+    let log_p = |row: &[f32], token: usize| row.get(token).copied().unwrap_or(f32::NEG_INFINITY);
     let of_token = |token: usize| {
-        let largest = models.iter().map(|row| row[token]).fold(f32::NEG_INFINITY, f32::max);
+        let largest = models.iter().map(|row| log_p(row, token)).fold(f32::NEG_INFINITY, f32::max);
         if largest == f32::NEG_INFINITY {
             return largest;
         }
-        let sum: f32 = models.iter().map(|row| (row[token] - largest).exp()).sum();
+        let sum: f32 = models.iter().map(|row| (log_p(row, token) - largest).exp()).sum();
         largest + (sum / models.len() as f32).ln()
     };
-    (0..models[0].len()).map(of_token).collect()
+    let longest = models.iter().map(|row| row.len()).max().unwrap_or(0);
+    (0..longest).map(of_token).collect()
 }
 
 /// Number by number the mean; nothing where there is nothing.
@@ -69,6 +72,13 @@ fn mean(all: &[Vec<f32>]) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A model that copies has 0.5 for a word that the other does not know: 0.25.
+    #[test]
+    fn only_one_of_them_copies() {
+        let mean = mean_probability(&[&[0.5f32.ln(), 0.5f32.ln()], &[0.0]]);
+        assert!((mean[0].exp() - 0.75).abs() < 1e-6 && (mean[1].exp() - 0.25).abs() < 1e-6);
+    }
 
     /// (0.2 + 0.6) / 2 = 0.4, (0.8 + 0.4) / 2 = 0.6; what is impossible for both stays impossible.
     #[test]

@@ -1,9 +1,9 @@
 //! A neural model as the search sees it.
 
 use crate::model::{Model, Next, Step};
-use couplet_data::{END, START};
+use couplet_data::{END, START, UNK};
 use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq, Sights};
-use couplet_tensor::ops::likeliest;
+use couplet_tensor::ops::{Copied, copy_mixture, likeliest};
 use couplet_tensor::{Params, Tensor};
 
 /// A sequence-to-sequence model with its weights.
@@ -15,6 +15,26 @@ pub struct Network<'a> {
     pub params: &'a Params,
     /// What of its attention is shown.
     pub shown: Shown,
+    /// What a model that copies can copy: each source's tokens as the target's, of which those that the vocabulary does not have stand
+    /// behind it.
+    pub copied: Option<&'a [&'a [u32]]>,
+}
+
+/// Where a network stands, a row for each hypothesis.
+#[derive(Clone, Debug)]
+pub struct NetworkState {
+    decoder: DecoderState,
+    /// What each row can copy.
+    copied: Option<Copied>,
+}
+
+/// What a network expects next.
+#[derive(Clone, Debug)]
+pub enum Outlook {
+    /// How much each token of the vocabulary is expected: rows × vocabulary.
+    Logits(Tensor),
+    /// The logarithms of the probabilities of all tokens, those that can only be copied behind the others, row by row.
+    Mixed(Vec<Vec<f32>>),
 }
 
 /// Which part of a model's attention is shown; without a choice, the mean of all.
@@ -24,6 +44,8 @@ pub struct Shown {
     pub layer: Option<usize>,
     /// Which head of each layer, the first being 0.
     pub head: Option<usize>,
+    /// Whether it is shown, too, how probable it was that a token is copied.
+    pub copying: bool,
 }
 
 impl Shown {
@@ -53,32 +75,63 @@ impl Network<'_> {
 }
 
 impl Model for Network<'_> {
-    type State = DecoderState;
-    type Next = Tensor;
+    type State = NetworkState;
+    type Next = Outlook;
 
-    fn start(&self, sources: &[&[u32]]) -> DecoderState {
+    fn start(&self, sources: &[&[u32]]) -> NetworkState {
         let pass = Pass::inference(self.params);
         let examples: Vec<u32> = (0..sources.len() as u32).collect();
         let packed = Packed::new(sources, &examples);
         let encoded = self.model.encode(&pass, &packed);
-        self.model.start(&pass, &encoded, packed.rows.place_of().into())
+        let decoder = self.model.start(&pass, &encoded, packed.rows.place_of().into());
+        let copied = self.copied.map(|sources| Copied::new(sources, examples.into()));
+        NetworkState { decoder, copied }
     }
 
-    fn step(&self, tokens: &[u32], state: &DecoderState) -> Step<DecoderState, Tensor> {
-        let stepped = self.model.step(&Pass::inference(self.params), tokens, state);
+    fn step(&self, tokens: &[u32], state: &NetworkState) -> Step<NetworkState, Outlook> {
+        let read = |&token: &u32| if (token as usize) < self.model.vocabulary() { token } else { UNK };
+        let read: Vec<u32> = tokens.iter().map(read).collect();
+        let stepped = self.model.step(&Pass::inference(self.params), &read, &state.decoder);
+        let logits = stepped.logits.value();
+        let next = match stepped.pointing.as_ref().zip(state.copied.as_ref()) {
+            Some((pointing, copied)) => {
+                let mixed = copy_mixture(logits, pointing, copied);
+                Outlook::Mixed(mixed.to_vec().chunks(mixed.columns()).map(<[f32]>::to_vec).collect())
+            }
+            None => Outlook::Logits(logits.clone()),
+        };
         Step {
-            next: stepped.logits.value().clone(),
+            next,
             attention: self.shown(stepped.weights.as_ref()),
-            state: stepped.state,
+            state: NetworkState { decoder: stepped.state, copied: state.copied.clone() },
         }
     }
 
-    fn select(&self, state: &DecoderState, rows: &[u32]) -> DecoderState {
-        state.select(rows)
+    fn select(&self, state: &NetworkState, rows: &[u32]) -> NetworkState {
+        NetworkState {
+            decoder: state.decoder.select(rows),
+            copied: state.copied.as_ref().map(|copied| copied.select(rows)),
+        }
     }
 
     fn ends(&self) -> (u32, u32) {
         (START, END)
+    }
+}
+
+impl Next for Outlook {
+    fn likeliest(&self, wanted: usize) -> Vec<Vec<(u32, f32)>> {
+        match self {
+            Outlook::Logits(logits) => logits.likeliest(wanted),
+            Outlook::Mixed(log_probabilities) => log_probabilities.likeliest(wanted),
+        }
+    }
+
+    fn log_probabilities(&self) -> Vec<Vec<f32>> {
+        match self {
+            Outlook::Logits(logits) => logits.log_probabilities(),
+            Outlook::Mixed(log_probabilities) => log_probabilities.clone(),
+        }
     }
 }
 

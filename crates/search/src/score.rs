@@ -1,8 +1,8 @@
 //! What a model thinks of given targets.
 
 use crate::translate::{Translator, cut};
-use couplet_data::{END, START, in_order};
-use couplet_nn::{Batch, Pass};
+use couplet_data::{SourceWords, in_order};
+use couplet_nn::Pass;
 
 /// Tokens of both sides that are scored together.
 const BATCH_TOKENS: usize = 4096;
@@ -31,10 +31,13 @@ impl Scored {
 impl Translator<'_> {
     /// Scores pairs of a source and a target, in their order. An empty source has no score: the result has no tokens.
     pub fn score<S: AsRef<str>>(&self, pairs: &[(S, S)]) -> Vec<Scored> {
-        let ids = |(source, target): &(S, S)| {
-            (self.source.encode(source.as_ref()), self.target.encode(target.as_ref()))
+        let copies = self.model.copies();
+        let words: Vec<SourceWords> =
+            pairs.iter().map(|(source, _)| self.words(source.as_ref(), copies)).collect();
+        let ids = |((source, target), words): (&(S, S), &SourceWords)| {
+            (self.source.encode(source.as_ref()), words.encode(target.as_ref(), self.target))
         };
-        let ids: Vec<(Vec<u32>, Vec<u32>)> = pairs.iter().map(ids).collect();
+        let ids: Vec<(Vec<u32>, Vec<u32>)> = pairs.iter().zip(&words).map(ids).collect();
         let lengths: Vec<(usize, usize)> =
             ids.iter().map(|(source, target)| (cut(source).len(), target.len() + 1)).collect();
         let mut scored = vec![Scored::default(); pairs.len()];
@@ -44,13 +47,14 @@ impl Translator<'_> {
                 continue;
             }
             let of_batch = |&i: &u32| (cut(&ids[i as usize].0), &ids[i as usize].1[..]);
-            let packed = Batch::new(&batch.iter().map(of_batch).collect::<Vec<_>>(), &batch, START, END);
+            let copied: Vec<&[u32]> = batch.iter().map(|&i| words[i as usize].ids()).collect();
+            let packed = self.batch(&batch.iter().map(of_batch).collect::<Vec<_>>(), &copied, &batch);
             let losses = self.model.loss(&Pass::inference(self.params), &packed, 0.0).of_rows.to_vec();
             let rows = &packed.input.rows;
             for (row, (place, _)) in rows.places().enumerate() {
-                let Scored { tokens, log_probabilities } =
-                    &mut scored[batch[rows.order()[place] as usize] as usize];
-                tokens.push(self.target.token(packed.output[row]).to_owned());
+                let pair = batch[rows.order()[place] as usize] as usize;
+                let Scored { tokens, log_probabilities } = &mut scored[pair];
+                tokens.push(words[pair].token(packed.output[row], self.target).to_owned());
                 log_probabilities.push(-losses[row]);
             }
         }

@@ -8,7 +8,7 @@ use crate::folder::Loaded;
 use crate::hypothesis::Hypothesis;
 use crate::network::{Network, Shown};
 use crate::search::{Question, search_within};
-use couplet_data::{END, START, Tokenizer, UNK, in_order};
+use couplet_data::{END, START, SourceWords, Tokenizer, UNK, in_order};
 use couplet_nn::{Batch, Pass, Seq2Seq};
 use couplet_tensor::{Params, Var};
 use std::collections::HashMap;
@@ -80,6 +80,8 @@ pub struct Translation {
     pub target_tokens: Vec<String>,
     /// For each target token, how much each source token was looked at; nothing where the model does not look.
     pub attention: Vec<Vec<f32>>,
+    /// For each target token, how probable it was that it is copied, where [`Shown::copying`] asks for it and the model copies.
+    pub copying: Vec<f32>,
 }
 
 impl<'a> From<&'a Loaded> for Translator<'a> {
@@ -113,12 +115,16 @@ impl<'a> Translator<'a> {
     pub fn answer(&self, requests: &[Request], config: &SearchConfig) -> Vec<Answer> {
         let sources: Vec<Vec<u32>> =
             requests.iter().map(|request| self.source.encode(request.line)).collect();
+        let copies = self.copies();
+        let words: Vec<SourceWords> =
+            requests.iter().map(|request| self.words(request.line, copies)).collect();
         let lengths: Vec<(usize, usize)> = sources.iter().map(|source| (cut(source).len(), 0)).collect();
         let glyphs = config.couplet.is_on().then(|| Arc::new(self.glyphs()));
-        let rules = |(request, source): (&Request, &Vec<u32>)| {
-            self.rules(request, cut(source).len(), config, glyphs.as_ref())
+        let rules = |((request, source), words): ((&Request, &Vec<u32>), &SourceWords)| {
+            self.rules(request, cut(source).len(), words, config, glyphs.as_ref())
         };
-        let rules: Vec<Result<Rules, String>> = requests.iter().zip(&sources).map(rules).collect();
+        let rules: Vec<Result<Rules, String>> =
+            requests.iter().zip(&sources).zip(&words).map(rules).collect();
         let empty = || Answer { outputs: vec![Translation::default()], ..Answer::default() };
         let mut answers: Vec<Answer> = requests.iter().map(|_| empty()).collect();
         let mut possible: Vec<Option<&Rules>> = vec![None; requests.len()];
@@ -142,25 +148,51 @@ impl<'a> Translator<'a> {
             if questions.is_empty() {
                 continue;
             }
-            for ((i, rules), found) in batch.into_iter().zip(self.search(&questions, config)) {
-                answers[i] = self.answered(requests[i].line, &sources[i], found, config);
+            let copied: Vec<&[u32]> = batch.iter().map(|&(i, _)| words[i].ids()).collect();
+            for ((i, rules), found) in batch.into_iter().zip(self.search(&questions, &copied, config)) {
+                answers[i] = self.answered(requests[i].line, &sources[i], &words[i], found, config);
                 answers[i].kept = rules.explain();
             }
         }
         answers
     }
 
-    fn search(&self, questions: &[Question], config: &SearchConfig) -> Vec<Vec<Hypothesis>> {
+    fn search(
+        &self,
+        questions: &[Question],
+        copied: &[&[u32]],
+        config: &SearchConfig,
+    ) -> Vec<Vec<Hypothesis>> {
+        let own = (self.model, self.params, self.shown);
+        let others = self.others.iter().map(|other| (&other.model, &other.params, Shown::default()));
+        let copied = Some(copied).filter(|_| self.copies());
+        let network = |(model, params, shown)| Network { model, params, shown, copied };
         if self.others.is_empty() {
-            return search_within(&self.network(), questions, config);
+            return search_within(&network(own), questions, config);
         }
-        let others = self.others.iter().map(|other| Network {
-            model: &other.model,
-            params: &other.params,
-            shown: Shown::default(),
-        });
-        let networks = std::iter::once(self.network()).chain(others).collect();
+        let networks = std::iter::once(own).chain(others).map(network).collect();
         search_within(&Ensemble::new(networks), questions, config)
+    }
+
+    /// Whether any of the models copies.
+    fn copies(&self) -> bool {
+        self.model.copies() || self.others.iter().any(|other| other.model.copies())
+    }
+
+    /// What can be copied from a line; nothing by models that do not.
+    pub(crate) fn words(&self, line: &str, copies: bool) -> SourceWords {
+        if !copies {
+            return SourceWords::default();
+        }
+        let words = SourceWords::new(line, self.source, self.target);
+        let left = cut(words.ids()).to_vec();
+        words.with_ids(left)
+    }
+
+    /// Packs pairs for the first model, with what it can copy.
+    pub(crate) fn batch(&self, pairs: &[(&[u32], &[u32])], copied: &[&[u32]], examples: &[u32]) -> Batch {
+        let batch = Batch::new(pairs, examples, START, END);
+        if self.model.copies() { batch.copying(copied, self.model.vocabulary(), UNK) } else { batch }
     }
 
     /// What an output must keep to, or why none can.
@@ -168,6 +200,7 @@ impl<'a> Translator<'a> {
         &self,
         request: &Request,
         source: usize,
+        words: &SourceWords,
         config: &SearchConfig,
         glyphs: Option<&Arc<Glyphs>>,
     ) -> Result<Rules, String> {
@@ -182,12 +215,12 @@ impl<'a> Translator<'a> {
             rules.add(Couplet::new(&config.couplet, &line, glyphs, END, limit));
         }
         if !request.prefix.is_empty() {
-            let tokens = self.known(request.prefix)?;
+            let tokens = self.known(request.prefix, words)?;
             rules.add(Prefix { tokens, text: request.prefix.to_owned(), limit });
         }
         if !request.phrases.is_empty() {
             let phrases =
-                request.phrases.iter().map(|phrase| self.known(phrase)).collect::<Result<_, _>>()?;
+                request.phrases.iter().map(|phrase| self.known(phrase, words)).collect::<Result<_, _>>()?;
             let texts = request.phrases.iter().map(ToString::to_string).collect();
             rules.add(Phrases { phrases, texts, end: END });
         }
@@ -195,8 +228,8 @@ impl<'a> Translator<'a> {
     }
 
     /// The tokens of a text that an output has to have.
-    fn known(&self, text: &str) -> Result<Vec<u32>, String> {
-        let tokens = self.target.encode(text);
+    fn known(&self, text: &str, words: &SourceWords) -> Result<Vec<u32>, String> {
+        let tokens = words.encode(text, self.target);
         match tokens.iter().position(|&token| token == UNK) {
             Some(place) => {
                 Err(format!("the vocabulary does not have \"{}\"", self.target.tokens(text)[place]))
@@ -209,17 +242,24 @@ impl<'a> Translator<'a> {
         Glyphs::new((0..self.target.vocabulary_size() as u32).map(|token| self.target.token(token)))
     }
 
-    fn answered(&self, line: &str, source: &[u32], found: Vec<Hypothesis>, config: &SearchConfig) -> Answer {
+    fn answered(
+        &self,
+        line: &str,
+        source: &[u32],
+        words: &SourceWords,
+        found: Vec<Hypothesis>,
+        config: &SearchConfig,
+    ) -> Answer {
         if found.is_empty() {
             let reason = "no output was found that keeps to all that is asked; a wider beam may find one";
             return Answer { refused: Some(reason.to_owned()), ..Answer::default() };
         }
         let output = |hypothesis: Hypothesis| {
             let text = match config.unknown {
-                Unknown::Copy => self.with_copies(line, &hypothesis),
-                Unknown::Omit | Unknown::Avoid => self.target.decode(&hypothesis.tokens),
+                Unknown::Copy => self.with_copies(line, words, &hypothesis),
+                Unknown::Omit | Unknown::Avoid => words.decode(&hypothesis.tokens, self.target),
             };
-            self.translation(source, text, hypothesis)
+            self.translation(source, words, text, hypothesis)
         };
         let outputs = found.into_iter().take(config.n_best).map(output).collect();
         Answer { outputs, ..Answer::default() }
@@ -227,11 +267,11 @@ impl<'a> Translator<'a> {
 
     /// The text of an output, with a word for each unknown token: what the dictionary has for the source word that the model looked
     /// at most, or that word itself.
-    fn with_copies(&self, line: &str, hypothesis: &Hypothesis) -> String {
-        let words = self.source.tokens(line);
-        self.target.decode_with(&hypothesis.tokens, |place| {
+    fn with_copies(&self, line: &str, words: &SourceWords, hypothesis: &Hypothesis) -> String {
+        let tokens = self.source.tokens(line);
+        words.decode_with(&hypothesis.tokens, self.target, |place| {
             let looked_at = hypothesis.attention.get(place).and_then(|row| most_looked_at(row));
-            let word = looked_at.and_then(|place| words.get(place)).map_or("", String::as_str);
+            let word = looked_at.and_then(|place| tokens.get(place)).map_or("", String::as_str);
             self.dictionary
                 .and_then(|dictionary| dictionary.get(word))
                 .map_or(word, String::as_str)
@@ -245,35 +285,54 @@ impl<'a> Translator<'a> {
         if source.is_empty() {
             return Translation::default();
         }
-        let tokens = self.target.encode(target);
-        let batch = Batch::new(&[(cut(&source), &tokens)], &[0], START, END);
+        let words = self.words(line, self.model.copies());
+        let tokens = words.encode(target, self.target);
+        let batch = self.batch(&[(cut(&source), &tokens)], &[words.ids()], &[0]);
         let pass = Pass::inference(self.params);
+        let network = Network { model: self.model, params: self.params, shown: self.shown, copied: None };
         let weights = self.model.sequence(&pass, &batch).weights;
-        let attention = self.network().shown(weights.as_ref().map(Var::value));
+        let attention = network.shown(weights.as_ref().map(Var::value));
         let log_probability = -self.model.loss(&pass, &batch, 0.0).of_rows.to_vec().iter().sum::<f32>();
         let places = attention.len() / batch.targets();
         let attention =
             (0..tokens.len()).map(|step| attention[step * places..(step + 1) * places].to_vec()).collect();
         let score = log_probability / batch.targets() as f32;
-        let text = self.target.decode(&tokens);
-        self.translation(&source, text, Hypothesis { tokens, log_probability, score, attention })
+        let text = words.decode(&tokens, self.target);
+        self.translation(&source, &words, text, Hypothesis { tokens, log_probability, score, attention })
     }
 
-    fn network(&self) -> Network<'a> {
-        Network { model: self.model, params: self.params, shown: self.shown }
+    /// How probable it is in each step that a word of the source is copied; nothing where that is not asked for.
+    fn copying(&self, source: &[u32], words: &SourceWords, tokens: &[u32]) -> Vec<f32> {
+        if !self.shown.copying || !self.model.copies() {
+            return Vec::new();
+        }
+        let batch = self.batch(&[(cut(source), tokens)], &[words.ids()], &[0]);
+        let pointing = self.model.sequence(&Pass::inference(self.params), &batch).pointing;
+        let gates = pointing.map_or_else(Vec::new, |pointing| pointing.gate.value().to_vec());
+        gates.into_iter().take(tokens.len()).map(|gate| 1.0 / (1.0 + gate.exp())).collect()
     }
 
-    fn translation(&self, source: &[u32], text: String, best: Hypothesis) -> Translation {
-        let names = |tokenizer: &Tokenizer, ids: &[u32]| {
-            ids.iter().map(|&id| tokenizer.token(id).to_owned()).collect()
+    fn translation(
+        &self,
+        source: &[u32],
+        words: &SourceWords,
+        text: String,
+        best: Hypothesis,
+    ) -> Translation {
+        let written = |&id: &u32| words.token(id, self.target).to_owned();
+        // A source that can be copied is shown in its own words.
+        let read = |(place, &id): (usize, &u32)| match words.ids().get(place) {
+            Some(&copied) if id == UNK => words.token(copied, self.target).to_owned(),
+            _ => self.source.token(id).to_owned(),
         };
         Translation {
             text,
+            copying: self.copying(source, words, &best.tokens),
             score: best.score,
             log_probability: best.log_probability,
             cut: source.len() > LONGEST_SOURCE,
-            source_tokens: names(self.source, cut(source)),
-            target_tokens: names(self.target, &best.tokens),
+            source_tokens: cut(source).iter().enumerate().map(read).collect(),
+            target_tokens: best.tokens.iter().map(written).collect(),
             attention: best.attention,
         }
     }

@@ -274,6 +274,10 @@ pub(crate) fn parse<C: DeserializeOwned>(
     })
 }
 
+/// Why a prepared corpus and a model that copies do not go together, and what to do.
+pub(crate) const NOTHING_TO_COPY: &str =
+    "a prepared corpus has no words to copy; train from text, with data.stream = true where it is large";
+
 impl Config {
     /// As [`AnyConfig::read_located`], of a file that must be for translation.
     pub fn read_located(path: &Path, overrides: &[String]) -> Result<Config, ConfigFileError> {
@@ -303,6 +307,12 @@ impl Config {
         data.skip_bad_lines = true;
         data.train = data.train.clone().with_bad_lines(BadLines::Skip);
         data.valid = data.valid.clone().with_bad_lines(BadLines::Skip);
+    }
+
+    /// Reads a prepared corpus instead of text; `name` is what errors call the config.
+    pub fn set_prepared(&mut self, folder: &Path, name: &str) -> Result<(), ConfigFileError> {
+        self.data.prepared = Some(folder.to_owned());
+        self.check(name)
     }
 
     /// With the files that it names as they are seen from a folder.
@@ -361,6 +371,14 @@ impl Config {
         if self.model.decoder.tied == Tied::All && !joint_vocabulary {
             let message = "model.decoder.tied = \"all\" without data.joint_vocabulary";
             return wrong(message, "set data.joint_vocabulary = true, or use tied = \"output\"");
+        }
+        if self.model.decoder.copy && self.data.prepared.is_some() {
+            let message = "model.decoder.copy with data.prepared";
+            return wrong(message, NOTHING_TO_COPY);
+        }
+        if self.model.decoder.copy && self.task == Task::Autoencode {
+            let message = "model.decoder.copy with task = \"autoencode\"";
+            return wrong(message, "it would copy word after word and learn nothing; leave it out");
         }
         if self.train.best_by == BestBy::Metric && self.train.validate_outputs == 0 {
             let message = "train.best_by = \"metric\" with train.validate_outputs = 0";

@@ -10,22 +10,19 @@ use crate::training_set::TrainingSet;
 use crate::validate::mean_loss;
 use couplet_data::{
     BadLines, DataError, END, Empty, Encode, Example, Feed, Fetch, Files, Pair, PairCut, PairIterator, Pairs,
-    Reading, START, Skipped, Stream, StreamOrder, StreamedText, Tokenizer, TokenizerConfig, Weight,
-    add_to_checksum, on_all_cores, read_texts,
+    Reading, START, Skipped, SourceWords, Stream, StreamOrder, StreamedText, Tokenizer, TokenizerConfig, UNK,
+    Weight, add_to_checksum, on_all_cores, read_texts,
 };
 use couplet_metrics::bleu;
-use couplet_nn::{Batch, Pass, Seq2Seq};
+use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq};
 use couplet_search::{Folder, SearchConfig, Task, Translator};
 use couplet_tensor::Params;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Pairs as ids, without special tokens.
+/// Pairs as ids, without special tokens, each with its place as its number.
 #[derive(Clone, Debug, Default)]
-pub struct Examples {
-    sources: Vec<Vec<u32>>,
-    targets: Vec<Vec<u32>>,
-}
+pub struct Examples(Vec<Example>);
 
 /// All that a run needs of its data.
 #[derive(Debug)]
@@ -80,9 +77,9 @@ impl Corpus {
         corpora: &[Weight],
         valid: &[Pair],
     ) -> Result<Corpus, DataError> {
-        let data = &config.data;
+        let (data, copies) = (&config.data, config.model.decoder.copy);
         let [source, target] = tokenizers_of(data, inherited, train)?;
-        let ids = on_all_cores(train, encoder(&source, &target, data.cut()));
+        let ids = on_all_cores(train, encoder(&source, &target, data.cut(), copies));
         let mut weights = corpora.to_vec();
         let mut rest = &ids[..];
         for corpus in &mut weights {
@@ -93,7 +90,7 @@ impl Corpus {
         let left_out = train.len() - examples.len();
         let train = examples.into_set(weights);
         let valid_pairs = valid.to_vec();
-        let valid = Examples::new(valid, &source, &target);
+        let valid = Examples::new(valid, &source, &target, copies);
         let skipped = Skipped::default();
         Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped, texts: None })
     }
@@ -108,7 +105,8 @@ impl Corpus {
             Some(tokenizer) => tokenizer,
             None => Tokenizer::train(source, train.iter().map(|pair| &pair.source))?,
         };
-        let pieces = |pairs: &[Pair]| Examples::new(pairs, &tokenizer, &tokenizer).in_pieces(*max_tokens);
+        let pieces =
+            |pairs: &[Pair]| Examples::new(pairs, &tokenizer, &tokenizer, false).in_pieces(*max_tokens);
         let (pieces_of_train, valid) = (pieces(&train), pieces(&valid_pairs));
         Ok(Corpus {
             source: tokenizer.clone(),
@@ -139,11 +137,13 @@ impl Corpus {
             cost: Corpus::cost,
             seed: config.train.seed,
         };
-        let stream = Stream::new(texts.collect(), encoder(&source, &target, data.cut()), order);
+        let copies = config.model.decoder.copy;
+        let encode = encoder(&source, &target, data.cut(), copies);
+        let stream = Stream::new(texts.collect(), encode, order);
         let train = TrainingSet::Streamed { stream: Arc::new(stream), checksum };
         let (valid_pairs, more) = Pairs::all(&data.valid)?;
         skipped.join(more);
-        let valid = Examples::new(&valid_pairs, &source, &target);
+        let valid = Examples::new(&valid_pairs, &source, &target, copies);
         Ok(Corpus { source, target, train, valid, valid_pairs, left_out: 0, skipped, texts: None })
     }
 
@@ -225,7 +225,14 @@ impl Lessons for Corpus {
     }
 
     fn loss(&self, model: &Seq2Seq, pass: &Pass, examples: &[Example], config: &Config) -> BatchLoss {
-        let batch = batch_of(examples);
+        let mut batch = batch_of(examples, model);
+        let guessed = config.train.scheduled_sampling_at(pass.update());
+        if guessed > 0.0 {
+            let guesses = model.guesses(&Pass::inference(pass.params()), &batch, UNK);
+            batch.guess(pass, guessed, &guesses);
+        }
+        let ModelConfig { encoder, decoder, .. } = &config.model;
+        batch.hide(pass, [encoder.word_dropout, decoder.word_dropout], UNK);
         let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
         BatchLoss { mean, targets: batch.targets(), tokens: batch.tokens() }
     }
@@ -246,12 +253,18 @@ impl Lessons for Corpus {
     }
 }
 
-/// Packs examples.
-pub fn batch_of(examples: &[Example]) -> Batch {
+/// Packs examples for a model; those of one that copies with what it can copy.
+pub fn batch_of<'a>(examples: impl IntoIterator<Item = &'a Example>, model: &Seq2Seq) -> Batch {
+    let examples: Vec<&Example> = examples.into_iter().collect();
     let pairs: Vec<(&[u32], &[u32])> =
         examples.iter().map(|example| (&example.source[..], &example.target[..])).collect();
     let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
-    Batch::new(&pairs, &numbers, START, END)
+    let batch = Batch::new(&pairs, &numbers, START, END);
+    if !model.copies() {
+        return batch;
+    }
+    let copied: Vec<&[u32]> = examples.iter().map(|example| &example.copied[..]).collect();
+    batch.copying(&copied, model.vocabulary(), UNK)
 }
 
 pub(crate) fn pairs_of(files: &Files) -> Result<Pairs, DataError> {
@@ -355,59 +368,68 @@ fn train_tokenizer(
     failed.map_or(trained, Err)
 }
 
-/// What makes ids of a pair, unless it is left out because it is too long.
-pub(crate) fn encoder(source: &Tokenizer, target: &Tokenizer, cut: PairCut) -> Encode {
+/// What makes ids of a pair, unless it is left out because it is too long; for a model that copies, with what it can copy.
+pub(crate) fn encoder(source: &Tokenizer, target: &Tokenizer, cut: PairCut, copies: bool) -> Encode {
     let (source, target) = (source.clone(), target.clone());
-    Box::new(move |pair| cut.apply([source.encode(&pair.source), target.encode(&pair.target)]))
+    Box::new(move |pair| {
+        let words =
+            if copies { words_of(&pair.source, &source, &target, cut)? } else { SourceWords::default() };
+        let ids = [source.encode(&pair.source), words.encode(&pair.target, &target)];
+        let [source, target] = cut.apply(ids)?;
+        Some(Example { source, target, copied: words.into_ids(), ..Example::default() })
+    })
+}
+
+/// What can be copied from a source: as much of it as the model reads.
+fn words_of(line: &str, source: &Tokenizer, target: &Tokenizer, cut: PairCut) -> Option<SourceWords> {
+    let words = SourceWords::new(line, source, target);
+    let [left, _] = cut.apply([words.ids().to_vec(), Vec::new()])?;
+    Some(words.with_ids(left))
 }
 
 impl Examples {
-    /// Turns pairs into ids, on all cores.
-    pub fn new(pairs: &[Pair], source: &Tokenizer, target: &Tokenizer) -> Examples {
-        let ids = on_all_cores(pairs, encoder(source, target, PairCut::NONE));
-        ids.into_iter().flatten().collect()
+    /// Turns pairs into ids, on all cores; for a model that copies, with what it can copy.
+    pub fn new(pairs: &[Pair], source: &Tokenizer, target: &Tokenizer, copies: bool) -> Examples {
+        let examples = on_all_cores(pairs, encoder(source, target, PairCut::NONE, copies));
+        examples.into_iter().flatten().collect()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.sources.len()
+        self.0.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.sources.is_empty()
+        self.0.is_empty()
     }
 
-    /// The ids of one.
-    pub fn get(&self, example: u32) -> (&[u32], &[u32]) {
-        (&self.sources[example as usize], &self.targets[example as usize])
+    /// One of them.
+    pub fn get(&self, number: u32) -> &Example {
+        &self.0[number as usize]
     }
 
     /// What each costs a batch: the source's tokens, and the target's with its end.
     pub fn costs(&self) -> Vec<(usize, usize)> {
-        self.sources
-            .iter()
-            .zip(&self.targets)
-            .map(|(source, target)| (source.len(), target.len() + 1))
-            .collect()
+        self.0.iter().map(|example| (example.source.len(), example.target.len() + 1)).collect()
     }
 
-    /// Packs some of them.
-    pub fn batch(&self, numbers: &[u32]) -> Batch {
-        let pairs: Vec<(&[u32], &[u32])> = numbers.iter().map(|&number| self.get(number)).collect();
-        Batch::new(&pairs, numbers, START, END)
+    /// Packs some of them for a model.
+    pub fn batch(&self, numbers: &[u32], model: &Seq2Seq) -> Batch {
+        batch_of(numbers.iter().map(|&number| self.get(number)), model)
     }
 
     /// Pieces of at most so many tokens, of texts that are the same on both sides.
     fn in_pieces(self, most: usize) -> Examples {
-        let pieces: Vec<Vec<u32>> =
-            self.sources.iter().flat_map(|text| text.chunks(most)).map(<[u32]>::to_vec).collect();
-        Examples { sources: pieces.clone(), targets: pieces }
+        let pieces = self.0.iter().flat_map(|text| text.source.chunks(most));
+        pieces
+            .map(|piece| Example { source: piece.to_vec(), target: piece.to_vec(), ..Example::default() })
+            .collect()
     }
 
     /// Texts that have no target of their own.
     pub(crate) fn of_texts(texts: Vec<Vec<u32>>) -> Examples {
-        Examples { targets: vec![Vec::new(); texts.len()], sources: texts }
+        texts.into_iter().map(|source| Example { source, ..Example::default() }).collect()
     }
 
     /// As something to learn from, of one corpus or of several.
@@ -417,15 +439,17 @@ impl Examples {
     }
 
     fn checksum(&self) -> u32 {
-        let pairs = self.sources.iter().zip(&self.targets);
-        pairs.fold(0, |sum, (source, target)| add_to_checksum(sum, source, target))
+        self.0.iter().fold(0, |sum, Example { source, target, copied, .. }| {
+            let sum = add_to_checksum(sum, source, target);
+            if copied.is_empty() { sum } else { add_to_checksum(sum, copied, &[]) }
+        })
     }
 }
 
-impl FromIterator<[Vec<u32>; 2]> for Examples {
-    fn from_iter<I: IntoIterator<Item = [Vec<u32>; 2]>>(pairs: I) -> Examples {
-        let (sources, targets) = pairs.into_iter().map(|[source, target]| (source, target)).unzip();
-        Examples { sources, targets }
+/// They are numbered anew, by their places.
+impl FromIterator<Example> for Examples {
+    fn from_iter<I: IntoIterator<Item = Example>>(examples: I) -> Examples {
+        Examples((0..).zip(examples).map(|(number, example)| Example { number, ..example }).collect())
     }
 }
 
@@ -435,15 +459,10 @@ impl Fetch for Examples {
     }
 
     fn lengths(&self) -> Result<Vec<(u32, u32)>, DataError> {
-        let pairs = self.sources.iter().zip(&self.targets);
-        Ok(pairs.map(|(source, target)| (source.len() as u32, target.len() as u32)).collect())
+        Ok(self.0.iter().map(Example::lengths).collect())
     }
 
     fn fetch(&self, numbers: &[u32]) -> Result<Vec<Example>, DataError> {
-        let example = |&number: &u32| {
-            let (source, target) = self.get(number);
-            Example { number, source: source.to_vec(), target: target.to_vec() }
-        };
-        Ok(numbers.iter().map(example).collect())
+        Ok(numbers.iter().map(|&number| self.get(number).clone()).collect())
     }
 }

@@ -10,7 +10,7 @@
 //! It is made in a folder beside its place, which gets its name when everything is in it. The small files are checked
 //! when the folder is opened; the corpora check themselves, most of it when a pair is read.
 
-use crate::config::{Config, DataConfig};
+use crate::config::{Config, DataConfig, NOTHING_TO_COPY};
 use crate::corpus::{Corpus, Examples, Survey, encoder, pairs_of, tokenizers};
 use crate::error::{TrainError, write_error};
 use crate::inherit::Inherited;
@@ -180,6 +180,10 @@ impl Drop for NewFolder {
 /// but for eight bytes a pair.
 pub fn prepare(config: &Config, out: &Path, watch: Watch<'_>) -> Result<Skipped, TrainError> {
     let data = &config.data;
+    if config.model.decoder.copy {
+        let message = "a corpus cannot be prepared for model.decoder.copy".to_owned();
+        return Err(TrainError::Start { message, hint: NOTHING_TO_COPY.to_owned() });
+    }
     data.train.check_rereadable()?;
     let folder = NewFolder::create(out)?;
     let Survey { mut weights, mut skipped, .. } =
@@ -197,12 +201,12 @@ pub fn prepare(config: &Config, out: &Path, watch: Watch<'_>) -> Result<Skipped,
     for (files, corpus) in data.train.apart().zip(&mut weights) {
         let pairs = watch.over(pairs_of(&files)?, |pairs| Preparing::Writing(done + pairs, count));
         let read = corpus.examples as usize;
-        corpus.examples = write(&mut train, pairs, &encoder(&source, &target, data.cut()))? as u32;
+        corpus.examples = write(&mut train, pairs, &encoder(&source, &target, data.cut(), false))? as u32;
         done += read;
     }
     train.finish()?;
     let mut valid = CorpusWriter::create(&folder.beside.join(VALID), vocabularies)?;
-    write(&mut valid, valid_pairs.iter().cloned().map(Ok), &encoder(&source, &target, PairCut::NONE))?;
+    write(&mut valid, valid_pairs.iter().cloned().map(Ok), &encoder(&source, &target, PairCut::NONE, false))?;
     valid.finish()?;
 
     let texts =
@@ -244,9 +248,9 @@ fn write(
         if chunk.is_empty() {
             return Ok(corpus.pairs() - before);
         }
-        for ids in on_all_cores(&chunk, encode) {
-            match ids {
-                Some([source, target]) => corpus.push(&source, &target)?,
+        for example in on_all_cores(&chunk, encode) {
+            match example {
+                Some(example) => corpus.push(&example.source, &example.target)?,
                 None => corpus.leave_out(1),
             }
         }
@@ -295,8 +299,7 @@ pub(crate) fn read(folder: &Path, config: &Config) -> Result<Corpus, DataError> 
     let train = description.corpus(folder, TRAIN, vocabularies)?;
     let valid = description.corpus(folder, VALID, vocabularies)?;
     let numbers: Vec<u32> = (0..valid.count() as u32).collect();
-    let valid: Examples =
-        valid.fetch(&numbers)?.into_iter().map(|example| [example.source, example.target]).collect();
+    let valid: Examples = valid.fetch(&numbers)?.into_iter().collect();
     let valid_pairs =
         description.text(folder, VALID_TEXT)?.lines().map(pair_of).collect::<Option<Vec<Pair>>>();
     let valid_pairs = valid_pairs.filter(|pairs| pairs.len() == valid.len());

@@ -50,6 +50,10 @@ pub struct TrainConfig {
     /// its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label_smoothing: Option<f32>,
+    /// The share of the tokens that a decoder reads which are its own guesses, and not those of the target.
+    pub scheduled_sampling: f32,
+    /// Updates in which that share rises from zero.
+    pub scheduled_sampling_warmup: u64,
     /// What a moving average of the weights keeps of itself in an update, 0.999 for example; it is then what is validated and
     /// saved as the model. 0 for none.
     pub average: f32,
@@ -176,6 +180,8 @@ impl Default for TrainConfig {
             plateau_factor: 0.5,
             clip: 1.0,
             label_smoothing: None,
+            scheduled_sampling: 0.0,
+            scheduled_sampling_warmup: 0,
             average: 0.0,
             not_finite: NotFinite::default(),
             validate_every: 200,
@@ -228,6 +234,13 @@ impl TrainConfig {
         self.checkpoint_every.unwrap_or(self.validate_every)
     }
 
+    /// The share of guesses in an update, the first being 0.
+    pub(crate) fn scheduled_sampling_at(&self, update: Option<u32>) -> f32 {
+        let warmup = self.scheduled_sampling_warmup.max(1) as f32;
+        let risen = update.map_or(0.0, |update| ((update as f32 + 1.0) / warmup).min(1.0));
+        self.scheduled_sampling * risen
+    }
+
     /// The optimiser's rule.
     pub fn rule(&self) -> Rule {
         let decay = |usual: f32| self.weight_decay.unwrap_or(usual);
@@ -249,13 +262,20 @@ impl TrainConfig {
         let smoothing = self.label_smoothing.unwrap_or_default();
         let decay = self.weight_decay.unwrap_or_default();
         let fraction = "a share from 0 to below 1";
-        let rules: [(bool, &str, String, &str); 12] = [
+        let sampling = self.scheduled_sampling;
+        let rules: [(bool, &str, String, &str); 13] = [
             (above_zero(self.rate), "rate", self.rate.to_string(), "a number above 0"),
             (self.clip > 0.0, "clip", self.clip.to_string(), "a number above 0"),
             (share(smoothing), "label_smoothing", smoothing.to_string(), fraction),
             (betas.into_iter().all(share), "betas", format!("{betas:?}"), "two shares from 0 to below 1"),
             (share(self.momentum), "momentum", self.momentum.to_string(), fraction),
             (decay >= 0.0 && decay.is_finite(), "weight_decay", decay.to_string(), "0 or above"),
+            (
+                (0.0..=1.0).contains(&sampling),
+                "scheduled_sampling",
+                sampling.to_string(),
+                "a share from 0 to 1",
+            ),
             (share(self.average), "average", self.average.to_string(), fraction),
             (
                 above_zero(self.plateau_factor) && self.plateau_factor < 1.0,
@@ -306,6 +326,19 @@ mod tests {
     fn rates_by_hand() {
         let rates = rates(Schedule::InverseSqrt, [1, 2, 3, 4, 5, 16]);
         assert_eq!(rates, [0.25, 0.5, 0.75, 1.0, 0.8f32.sqrt(), 0.5]);
+    }
+
+    /// Up to half of the tokens, after four updates: an eighth, a quarter, three eighths, a half, and so on; none without training.
+    #[test]
+    fn shares_of_guesses_by_hand() {
+        let with = |warmup| TrainConfig {
+            scheduled_sampling: 0.5,
+            scheduled_sampling_warmup: warmup,
+            ..TrainConfig::default()
+        };
+        let shares = [0, 1, 2, 3, 9].map(|update| with(4).scheduled_sampling_at(Some(update)));
+        assert_eq!(shares, [0.125, 0.25, 0.375, 0.5, 0.5]);
+        assert_eq!([with(0).scheduled_sampling_at(Some(0)), with(0).scheduled_sampling_at(None)], [0.5, 0.0]);
     }
 
     /// Twelve updates are planned, eight of them after the warm-up: the 5th has the whole rate, the 7th has two eighths of the way

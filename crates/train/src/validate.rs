@@ -9,7 +9,7 @@ use couplet_tensor::Params;
 pub fn mean_loss(model: &Seq2Seq, params: &Params, examples: &Examples, batch_tokens: usize) -> f64 {
     let (mut sum, mut tokens) = (0.0, 0);
     for numbers in in_order(&examples.costs(), batch_tokens) {
-        let batch = examples.batch(&numbers);
+        let batch = examples.batch(&numbers, model);
         let of_rows = model.loss(&Pass::inference(params), &batch, 0.0).of_rows;
         sum += of_rows.to_vec().iter().map(|&loss| f64::from(loss)).sum::<f64>();
         tokens += batch.targets();

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 ///
 /// In a heatmap, a row is a token that the model wrote and a column one that it read: the more it looked there, the darker the
 /// cell. The weights of a row add up to 1. Lines show the same: the source is on the left, the target on the right.
+///
+/// Of a model that copies, the last column, (copied), says how probable it was that the token is copied from where the model looked.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: couplet attend --model my-model \"Tom chases Jerry\"
@@ -88,7 +90,7 @@ fn shown(arguments: &Arguments, loaded: &Loaded) -> Result<Shown, Failure> {
         ));
     };
     let layer = chosen("layer", arguments.layer, sights.layers)?;
-    Ok(Shown { layer, head: chosen("head", arguments.head, sights.heads)? })
+    Ok(Shown { layer, head: chosen("head", arguments.head, sights.heads)?, copying: true })
 }
 
 /// One of so many layers or heads, the first being 0.
@@ -115,8 +117,13 @@ fn warn_of_cut(translation: &Translation) {
     }
 }
 
-/// The attention of a translation, to be drawn.
+/// The attention of a translation, to be drawn; how probable it was that a token is copied, where that is known, is its last column.
 pub(crate) fn attention(translation: &Translation) -> Attention {
-    let Translation { source_tokens, target_tokens, attention, .. } = translation.clone();
-    Attention { source: source_tokens, target: target_tokens, weights: attention }
+    let Translation { source_tokens: mut source, target_tokens: target, attention: mut weights, .. } =
+        translation.clone();
+    if !translation.copying.is_empty() {
+        source.push("(copied)".to_owned());
+        weights.iter_mut().zip(&translation.copying).for_each(|(row, &copied)| row.push(copied));
+    }
+    Attention { source, target, weights }
 }

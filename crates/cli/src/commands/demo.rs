@@ -1,3 +1,5 @@
+mod copy;
+
 use super::attend::attention;
 use super::train::stop_on_interrupt;
 use crate::device::DeviceArguments;
@@ -6,19 +8,26 @@ use crate::picture::in_terminal;
 use crate::progress::Progress;
 use couplet_data::{demo, write_whole};
 use couplet_metrics::exact_match;
-use couplet_plot::{Background, View};
+use couplet_plot::{Attention, Background, View};
 use couplet_search::Translator;
 use couplet_train::{Config, Corpus, Inherited, Trainer};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Train a small translator on data inside the binary, and see it work.
+/// Train a small model on data inside the binary, and see it work.
 ///
-/// English to Chinese, from a grammar of a few hundred words. What it translates afterwards it has never seen: no subject, verb and
-/// object of the test sentences occur together in training.
+/// `translate`: English to Chinese, from a grammar of a few hundred words. What it translates afterwards it has never seen: no subject,
+/// verb and object of the test sentences occur together in training.
+///
+/// `copy`: messages that are passed on, with names and numbers that it has never seen; the same model with copying and without.
 #[derive(clap::Args)]
-#[command(after_help = "Example: couplet demo --json")]
+#[command(after_help = "\
+Example: couplet demo --json
+Example: couplet demo copy")]
 pub(crate) struct Arguments {
+    /// Which demo.
+    #[arg(value_enum, default_value_t = Demo::Translate)]
+    name: Demo,
     /// Where the pictures go.
     #[arg(long, default_value = "couplet-demo")]
     out: PathBuf,
@@ -32,10 +41,32 @@ pub(crate) struct Arguments {
     device: DeviceArguments,
 }
 
+/// What a demo shows.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Demo {
+    /// A translator.
+    Translate,
+    /// Copying.
+    Copy,
+}
+
 /// How many of the test sentences are shown.
 const SHOWN: usize = 8;
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match arguments.name {
+        Demo::Translate => translate(arguments),
+        Demo::Copy => copy::run(arguments),
+    }
+}
+
+/// Writes a picture.
+fn write_picture(attention: &Attention, path: &Path) -> Outcome {
+    let svg = attention.to_svg(View::Heatmap, Background::Page);
+    write_whole(path, svg.as_bytes()).map_err(|error| Failure::io(path, &error))
+}
+
+fn translate(arguments: &Arguments) -> Outcome {
     let seed = format!("train.seed={}", arguments.seed);
     let config = Config::parse(include_str!("demo.toml"), "the demo's config", &[seed])?;
     let search = config.search.clone();
@@ -68,8 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     for (translation, path) in showcase.into_iter().zip(&pictures) {
         let attention = attention(&translation);
-        let svg = attention.to_svg(View::Heatmap, Background::Page);
-        write_whole(path, svg.as_bytes()).map_err(|error| Failure::io(path, &error))?;
+        write_picture(&attention, path)?;
         if !arguments.json {
             println!("{}", in_terminal(&attention, View::Heatmap));
         }

@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
                 Some("only pairs of texts can be prepared; leave it out".to_owned()),
             ));
         };
-        config.data.prepared = Some(prepared.clone());
+        config.set_prepared(prepared, &arguments.config.display().to_string())?;
     }
     match config {
         AnyConfig::Translate(config) => train::<Corpus>(arguments, *config),

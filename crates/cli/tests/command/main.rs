@@ -5,6 +5,7 @@ mod bad_model;
 mod bench;
 mod classify;
 mod compare;
+mod copying;
 mod device;
 mod embed;
 mod features;

@@ -117,7 +117,8 @@ impl CorpusFile {
             return None;
         }
         let side = |bytes: &[u8]| numbers(bytes, self.id_bytes).collect();
-        Some(Example { number, source: side(&ids[..source]), target: side(&ids[source..]) })
+        let (source, target) = (side(&ids[..source]), side(&ids[source..]));
+        Some(Example { number, source, target, ..Example::default() })
     }
 }
 

@@ -1,5 +1,5 @@
-//! A small corpus inside the binary, and for a classifier [`opinions`], and [`guests`], a table. The corpus: English and Chinese, made by a
-//! grammar of our own.
+//! A small corpus inside the binary; for a classifier [`opinions`], and [`guests`], a table; [`messages`] for copying. The corpus: English and
+//! Chinese, made by a grammar of our own.
 //!
 //! The two languages order their words differently, so a model has to find out where to look: *Tom sees Jerry in the kitchen
 //! every morning* is 汤姆 每天 早上 在 厨房 里 看见 杰瑞, Tom every-day morning in kitchen inside sees Jerry.
@@ -21,6 +21,7 @@
 mod draw;
 mod grammar;
 mod guests;
+mod messages;
 mod opinions;
 mod parts;
 mod phrases;
@@ -32,6 +33,7 @@ use crate::pairs::Pair;
 use crate::random::Random;
 use grammar::Translated;
 pub use guests::{Guest, guests};
+pub use messages::messages;
 pub use opinions::{Opinion, opinions};
 use phrases::{Adverbs, NounPhrase, Tense};
 use words::{BEINGS, DETERMINERS, HABITUAL, NAMES, NONE, PAST, PLACES, VERBS, find};
@@ -49,7 +51,7 @@ const TEST: usize = 800;
 /// Sentences have at most so many words, in both languages.
 const LONGEST: usize = 14;
 
-/// English sentences and their translations, in three sets.
+/// Sentences and their translations, in three sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoCorpus {
     /// To learn from.

@@ -2,6 +2,7 @@
 
 mod check;
 mod classifier;
+mod copying;
 mod embedding;
 mod language_model;
 
@@ -68,6 +69,8 @@ pub struct EncoderConfig {
     pub self_attention: Option<ScoreKind>,
     /// The share of numbers that are dropped while training: of the embedding and of each layer's output.
     pub dropout: f32,
+    /// The share of the source's tokens that are unknown to it while training.
+    pub word_dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
     pub variational: bool,
     /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
@@ -335,11 +338,15 @@ pub struct DecoderConfig {
     /// What a token is predicted from: the state and the context where there is attention, else the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readout: Option<ReadoutKind>,
+    /// Whether a writer, recurrent or a Transformer, can also copy what it looks at: a token of the source, known to its vocabulary or not.
+    pub copy: bool,
     /// Which weights are the same.
     pub tied: Tied,
     /// The share of numbers that are dropped while training: of the embedding and of what a token is predicted from; where the
     /// first layer looks at the source, also of what each layer above it reads of the one below.
     pub dropout: f32,
+    /// The share of the target's tokens that are unknown to it while training, when it reads what it wrote.
+    pub word_dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
     pub variational: bool,
     /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
@@ -414,6 +421,7 @@ impl Default for EncoderConfig {
             residual_from: None,
             self_attention: None,
             dropout: 0.2,
+            word_dropout: 0.0,
             variational: false,
             layer_norm: false,
             forget_bias: None,
@@ -456,8 +464,10 @@ impl Default for DecoderConfig {
             embedding: 256.into(),
             residual_from: None,
             readout: None,
+            copy: false,
             tied: Tied::default(),
             dropout: 0.2,
+            word_dropout: 0.0,
             variational: false,
             layer_norm: false,
             forget_bias: None,

@@ -98,6 +98,7 @@ impl Decoder for AttentionDecoder {
             logits,
             state: AttentionState { step: state.step + 1, ..state.clone() },
             weights: Some(weights),
+            pointing: None,
         }
     }
 
@@ -111,7 +112,7 @@ impl Decoder for AttentionDecoder {
         let (context, weights) =
             cross_attention((&query, rows), memory, &state.of, self.how, !pass.is_training());
         let features = pass.dropout(context, rows, self.dropout, DROPOUT + 1);
-        Sequence { features, weights: weights.map(Var::constant) }
+        Sequence { features, weights: weights.map(Var::constant), pointing: None }
     }
 }
 

@@ -182,7 +182,7 @@ impl Decoder for ConvolutionalDecoder {
             x = balanced_sum(&balanced_sum(&seen, &made), &x);
         }
         let logits = self.output.forward(pass, &self.last.forward(pass, &x)); // [rows, vocabulary]
-        Stepped { logits, state: after, weights: beside(weights) }
+        Stepped { logits, state: after, weights: beside(weights), pointing: None }
     }
 
     fn sequence(&self, pass: &Pass, target: &Packed, state: &ConvolutionalState) -> Sequence {
@@ -207,6 +207,7 @@ impl Decoder for ConvolutionalDecoder {
         Sequence {
             features: pass.dropout(features, rows, self.dropout, DROPOUT + 1),
             weights: beside(weights).map(Var::constant),
+            pointing: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod attention;
 mod convolutional;
 mod layers;
+mod pointer;
 mod readout;
 mod recurrent;
 mod transformer;
@@ -19,7 +20,7 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use attention::AttentionState;
 use convolutional::ConvolutionalState;
-use couplet_tensor::ops::concat_columns;
+use couplet_tensor::ops::{Pointing, concat_columns};
 use couplet_tensor::{Init, Params, Tensor, Var};
 use recurrent::RecurrentState;
 use transformer::TransformerState;
@@ -79,13 +80,15 @@ pub struct Stepped<S = DecoderState> {
     pub state: S,
     /// How much each step of its source each row looked at: rows × layers·heads·source steps. Without attention, none.
     pub weights: Option<Tensor>,
+    /// Where a writer that copies points.
+    pub pointing: Option<Pointing>,
 }
 
 impl<S> Stepped<S> {
     /// The same for any writer.
     pub(crate) fn any(self, state: impl FnOnce(S) -> WriterState) -> Stepped {
-        let Stepped { logits, state: own, weights } = self;
-        Stepped { logits, state: DecoderState(state(own)), weights }
+        let Stepped { logits, state: own, weights, pointing } = self;
+        Stepped { logits, state: DecoderState(state(own)), weights, pointing }
     }
 }
 
@@ -96,6 +99,8 @@ pub struct Sequence {
     pub features: Var,
     /// target rows × layers·heads·source steps; without attention, none, and none from a Transformer or a convolutional writer that learns
     pub weights: Option<Var>,
+    /// Where a writer that copies points.
+    pub pointing: Option<Pointing>,
 }
 
 /// The weights of all layers side by side: rows × layers·heads·source steps.

@@ -1,4 +1,5 @@
 use super::layers::{Layers, LayersState, Sight, Written};
+use super::pointer::Pointer;
 use super::readout::Readout;
 use super::{Decoder, Sequence, Stepped, embedding_of, output_of};
 use crate::attention::Attention;
@@ -7,7 +8,7 @@ use crate::config::{ModelConfig, QueryLayer};
 use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::tokens::Packed;
-use couplet_tensor::ops::{Memory, concat_columns, gather_rows, repeat_over_steps};
+use couplet_tensor::ops::{Memory, Pointing, concat_columns, gather_rows, repeat_over_steps};
 use couplet_tensor::{Params, Tensor, Var};
 
 /// The numbers under which the decoder's layers drop.
@@ -17,12 +18,14 @@ const DROPOUT: u32 = 200;
 ///
 /// 1. the token before, and what the decoder is told of the source, enter the layers;
 /// 2. the layers take a step, and look at the source;
-/// 3. the token is predicted from the new state, and from what was seen.
+/// 3. the token is predicted from the new state, and from what was seen; or it is copied from where it looks.
 #[derive(Clone, Debug)]
 pub struct RecurrentDecoder {
     embedding: Embedding,
     layers: Layers,
     readout: Readout,
+    /// Of a decoder that copies.
+    pointer: Option<Pointer>,
     /// From what a token is predicted from to the vocabulary.
     output: Linear,
     dropout: Dropout,
@@ -78,17 +81,25 @@ impl RecurrentDecoder {
         let layers = layers.collect();
         let sight = Sight::new(Attention::new(params, attention, width, hidden), attention);
         let readout = Readout::new(params, config.readout(), hidden, seen + told, decoder.embedding.size);
+        let pointer = decoder
+            .copy
+            .then(|| Pointer::new(params, hidden, seen + told, decoder.embedding.size, attention.heads));
         let output = output_of(params, decoder, vocabulary, &embedding);
         let dropout = Dropout { rate: decoder.dropout, variational: decoder.variational };
         // A user counts layers from 1.
         let residual_from = decoder.residual_from.map(|from| from - 1);
         let layers = Layers { layers, sight, below, residual_from, dropout };
-        RecurrentDecoder { embedding, layers, readout, output, dropout }
+        RecurrentDecoder { embedding, layers, readout, pointer, output, dropout }
     }
 
     /// How it looks at the source, if it does.
     pub fn attention(&self) -> Option<&Attention> {
         self.layers.sight.attention()
+    }
+
+    /// Whether it copies.
+    pub(crate) fn copies(&self) -> bool {
+        self.pointer.is_some()
     }
 
     /// Where it stands before the first step: the first states of its layers, what enters every step, and what is looked at.
@@ -112,6 +123,12 @@ impl RecurrentDecoder {
         let contexts = written.seen.iter().map(|seen| &seen.context).chain(told);
         self.readout.forward(pass, &written.states, contexts, word)
     }
+
+    /// Where it points, if it copies.
+    fn pointing(&self, pass: &Pass, written: &Written, told: Option<&Var>, word: &Var) -> Option<Pointing> {
+        let (pointer, seen) = self.pointer.as_ref().zip(written.seen.as_ref())?;
+        Some(pointer.forward(pass, &written.states, seen, told, word))
+    }
 }
 
 /// What enters a step from outside: the token before, and what the decoder is told of the source.
@@ -128,9 +145,10 @@ impl Decoder for RecurrentDecoder {
         let (written, layers) = self.layers.step(pass, &input(&word, told), &state.layers);
         let features = self.features(pass, &written, told, &word); // [rows, hidden]
         let logits = self.output.forward(pass, &features); // [rows, vocabulary]
+        let pointing = self.pointing(pass, &written, told, &word);
         let state = RecurrentState { layers, told: state.told.clone() };
         let weights = written.seen.map(|seen| Tensor::clone(seen.weights.value()));
-        Stepped { logits, state, weights }
+        Stepped { logits, state, weights, pointing }
     }
 
     fn sequence(&self, pass: &Pass, target: &Packed, state: &RecurrentState) -> Sequence {
@@ -141,6 +159,7 @@ impl Decoder for RecurrentDecoder {
         let written = self.layers.sequence(pass, &input(&word, told.as_ref()), rows, &state.layers);
         let features = self.features(pass, &written, told.as_ref(), &word); // [target rows, hidden]
         let features = pass.dropout(features, rows, self.dropout, DROPOUT + 1);
-        Sequence { features, weights: written.seen.map(|seen| seen.weights) }
+        let pointing = self.pointing(pass, &written, told.as_ref(), &word);
+        Sequence { features, weights: written.seen.map(|seen| seen.weights), pointing }
     }
 }

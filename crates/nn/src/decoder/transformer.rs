@@ -1,3 +1,5 @@
+use super::layers::Seen;
+use super::pointer::Pointer;
 use super::{Decoder, Sequence, Sights, Stepped, beside, embedding_of, output_of};
 use crate::config::DecoderConfig;
 use crate::encoder::Encoded;
@@ -5,6 +7,7 @@ use crate::layer::{Dropout, Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::{Before, FeedForward, OwnAttention, Positions, Read, Residual, SourceAttention};
+use couplet_tensor::ops::Pointing;
 use couplet_tensor::{Params, Rows, Tensor, Var};
 use std::sync::Arc;
 
@@ -12,6 +15,7 @@ use std::sync::Arc;
 const DROPOUT: u32 = 200;
 
 /// A Transformer's decoder: in each layer every token looks at those before it, then at the source, and a feed-forward layer follows.
+/// One that copies points to where its last layer looks.
 #[derive(Clone, Debug)]
 pub struct TransformerDecoder {
     embedding: Embedding,
@@ -20,6 +24,8 @@ pub struct TransformerDecoder {
     residual: Residual,
     /// From the states to the vocabulary.
     output: Linear,
+    /// Of a decoder that copies.
+    pointer: Option<Pointer>,
     heads: usize,
 }
 
@@ -90,8 +96,20 @@ impl TransformerDecoder {
         };
         let layers = (0..config.layers).map(layer).collect();
         residual.add_norm(params, "decoder.norm", width);
+        let pointer = config.copy.then(|| Pointer::new(params, width, width, width, heads));
         let output = output_of(params, config, vocabulary, &embedding);
-        TransformerDecoder { embedding, positions, layers, residual, output, heads }
+        TransformerDecoder { embedding, positions, layers, residual, output, pointer, heads }
+    }
+
+    /// Whether it copies.
+    pub(crate) fn copies(&self) -> bool {
+        self.pointer.is_some()
+    }
+
+    /// Where it points, given what its last layer saw, if it copies.
+    fn pointing(&self, pass: &Pass, features: &Var, seen: Option<Seen>, word: &Var) -> Option<Pointing> {
+        let (pointer, seen) = self.pointer.as_ref().zip(seen)?;
+        Some(pointer.forward(pass, features, &seen, None, word))
     }
 
     /// How it looks at the source.
@@ -126,43 +144,57 @@ impl Decoder for TransformerDecoder {
         (0..).zip(&mut after.rows).for_each(|(row, places): (u32, _)| places.push(row));
         let word = self.embedding.forward(pass, tokens); // [rows, width]
         let word = self.positions.forward(pass, &word, &rows, step);
-        let (residual, mut weights) = (&self.residual, Vec::new());
-        let mut stream = residual.begin(pass, word);
+        let (residual, mut weights, mut last) = (&self.residual, Vec::new(), None);
+        let mut stream = residual.begin(pass, word.clone());
         for (i, layer) in self.layers.iter().enumerate() {
             let before = Before { steps: &state.past[i], rows: &after.rows };
             let (written, steps) = layer.own.step(pass, &stream.read, &rows, before); // [rows, width]
             after.past[i] = steps;
             stream = residual.join(pass, &stream, &written, &rows);
             let (seen, looked) = layer.source.step(pass, &stream.read, state.read(i)); // [rows, width]
-            weights.push(looked);
             stream = residual.join(pass, &stream, &seen, &rows);
+            last = Some(Seen { context: seen, weights: Var::constant(looked.clone()) });
+            weights.push(looked);
             let number = residual.hidden_drop(&stream);
             let fed = layer.feed_forward.forward(pass, &stream.read, &rows, residual.dropout(), number);
             stream = residual.join(pass, &stream, &fed, &rows); // [rows, width]
         }
-        let logits = self.output.forward(pass, &residual.end(pass, stream)); // [rows, vocabulary]
-        Stepped { logits, state: after, weights: beside(weights) }
+        let features = residual.end(pass, stream); // [rows, width]
+        let logits = self.output.forward(pass, &features); // [rows, vocabulary]
+        let pointing = self.pointing(pass, &features, last, &word);
+        Stepped { logits, state: after, weights: beside(weights), pointing }
     }
 
     fn sequence(&self, pass: &Pass, target: &Packed, state: &TransformerState) -> Sequence {
         let rows = &target.rows;
         let word = self.embedding.forward(pass, &target.tokens);
         let word = self.positions.forward(pass, &word, rows, 0);
-        let (residual, mut weights) = (&self.residual, Vec::new());
+        let (residual, mut weights, mut last) = (&self.residual, Vec::new(), None);
         let word = pass.dropout(word, rows, residual.dropout(), DROPOUT); // [target rows, width]
-        let mut stream = residual.begin(pass, word);
+        let mut stream = residual.begin(pass, word.clone());
         for (i, layer) in self.layers.iter().enumerate() {
             let written = layer.own.sequence(pass, &stream.read, rows); // [target rows, width]
             stream = residual.join(pass, &stream, &written, rows);
-            // While training, nobody asks where it looked.
-            let (seen, looked) =
-                layer.source.sequence(pass, &stream.read, rows, state.read(i), !pass.is_training());
-            weights.extend(looked);
+            let seen = if self.copies() && i + 1 == self.layers.len() {
+                let [seen, looked] = layer.source.pointing(pass, &stream.read, rows, state.read(i));
+                weights.push(looked.value().clone());
+                last = Some(Seen { context: seen.clone(), weights: looked });
+                seen // [target rows, width]
+            } else {
+                let (seen, looked) =
+                    layer.source.sequence(pass, &stream.read, rows, state.read(i), !pass.is_training());
+                weights.extend(looked);
+                seen
+            };
             stream = residual.join(pass, &stream, &seen, rows);
             let number = residual.hidden_drop(&stream);
             let fed = layer.feed_forward.forward(pass, &stream.read, rows, residual.dropout(), number);
             stream = residual.join(pass, &stream, &fed, rows); // [target rows, width]
         }
-        Sequence { features: residual.end(pass, stream), weights: beside(weights).map(Var::constant) }
+        let features = residual.end(pass, stream);
+        let pointing = self.pointing(pass, &features, last, &word);
+        // While training, nobody asks where it looked.
+        let weights = if pass.is_training() { None } else { beside(weights) };
+        Sequence { features, weights: weights.map(Var::constant), pointing }
     }
 }

@@ -51,10 +51,11 @@ impl Allowed {
         *self = Allowed::some(self.vocabulary, Some(token).filter(|&token| self.has(token)));
     }
 
-    /// Takes out all tokens that are not in the other set.
+    /// Takes out all tokens that are not in the other set, whose vocabulary may have fewer.
     pub fn within(&mut self, other: &Allowed) {
-        assert_eq!(self.vocabulary, other.vocabulary, "tokens of two vocabularies");
-        self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= other);
+        assert!(self.vocabulary >= other.vocabulary, "{} tokens of {}", other.vocabulary, self.vocabulary);
+        let others = other.bits.iter().copied().chain(std::iter::repeat(0));
+        self.bits.iter_mut().zip(others).for_each(|(word, other)| *word &= other);
     }
 
     /// Whether a token is in it.
@@ -88,6 +89,15 @@ mod tests {
             allowed.within(&Allowed::none(vocabulary));
             assert!(allowed.is_empty());
         }
+    }
+
+    #[test]
+    fn a_smaller_vocabulary_has_none_of_the_rest() {
+        let mut allowed = Allowed::all(70);
+        allowed.within(&Allowed::all(65));
+        assert!(allowed.has(64) && !allowed.has(65) && !allowed.has(69));
+        allowed.within(&Allowed::all(3));
+        assert!(allowed.has(2) && !allowed.has(3) && !allowed.has(64));
     }
 
     #[test]

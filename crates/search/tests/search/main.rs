@@ -1,4 +1,5 @@
 //! Tests of searching: every combination of a model's parts, and text in, text out.
 
 mod combinations;
+mod copying;
 mod translator;

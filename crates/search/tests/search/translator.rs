@@ -83,7 +83,7 @@ fn a_forced_target_has_the_score_of_the_search() {
 fn heads_are_shown_one_by_one_or_as_their_mean() {
     let fixture = Fixture::with_heads(2);
     let forced = |head| {
-        let translator = Translator { shown: Shown { layer: None, head }, ..fixture.translator() };
+        let translator = Translator { shown: Shown { head, ..Shown::default() }, ..fixture.translator() };
         translator.force("Tom chases Jerry", "汤姆 追逐 杰瑞").attention.concat()
     };
     let (mean, first, second) = (forced(None), forced(Some(0)), forced(Some(1)));

@@ -8,8 +8,7 @@ use crate::ops::{
     Copied, CrossEntropy, Dropout, Dropped, Pointing, Pooling, add, balanced_sum, column_block,
     concat_columns, concat_rows, copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout,
     embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements,
-    pool, relu,
-    repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
+    pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::{Average, Optimiser, Rule};
 use crate::params::{Init, Param, Params};
@@ -253,7 +252,7 @@ fn cross_entropies(name: &'static str, bias: bool, smoothing: f32) -> Vec<Case> 
 fn copies(name: &'static str, heads: usize, smoothing: f32) -> Vec<Case> {
     const STEPS: usize = 5;
     let case = |[rows, inputs, classes]: [usize; 3]| {
-        let sources: Vec<Vec<u32>> = (0..rows.max(1).min(9))
+        let sources: Vec<Vec<u32>> = (0..rows.clamp(1, 9))
             .map(|source| {
                 (0..=source % STEPS).map(|step| (classes + step % 3 - (source + 1) % 2) as u32).collect()
             })

@@ -97,7 +97,7 @@ fn equals_the_reference() {
         let of: Vec<u32> = (0..rows).map(|row| (row * 3 % sources.len()) as u32).collect();
         let target = |row: usize| {
             let source = sources[of[row] as usize];
-            if row % 3 == 0 { (row % classes) as u32 } else { source[row % source.len()] }
+            if row.is_multiple_of(3) { (row % classes) as u32 } else { source[row % source.len()] }
         };
         let targets: Vec<u32> = (0..rows).map(target).collect();
         let copied = Copied::new(&sources, of.into());

@@ -139,6 +139,13 @@ impl ClassifyConfig {
                 "padding that is masked changes nothing; set data.mask = false, and it is read like tokens",
             ));
         }
+        if self.train.scheduled_sampling > 0.0 {
+            return Err(ConfigFileError::refused(
+                name,
+                "train.scheduled_sampling with task = \"classify\"",
+                "a classifier reads nothing that it wrote; leave it out",
+            ));
+        }
         if self.label_smoothing() > 0.0 && self.model.classifier.output == OutputKind::Sigmoid {
             return Err(ConfigFileError::refused(
                 name,

@@ -8,7 +8,7 @@ use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
 use couplet_data::{
     Cut, DataError, Example, FeatureColumns, FeatureVectors, Features, Feed, Fetch, Files, Labelled,
-    LabelledTexts, Labels, Reading, Skipped, Tokenizer, Weight, add_to_checksum, on_all_cores,
+    LabelledTexts, Labels, Reading, Skipped, Tokenizer, UNK, Weight, add_to_checksum, on_all_cores,
 };
 use couplet_nn::{Classifier, LabelledBatch, Pass};
 use couplet_search::{Folder, log_probabilities, most_probable};
@@ -91,6 +91,7 @@ impl Fetch for LabelledExamples {
             number,
             source: self.texts[number as usize].clone(),
             target: vec![self.labels[number as usize]],
+            ..Example::default()
         };
         Ok(numbers.iter().map(example).collect())
     }
@@ -238,7 +239,8 @@ impl Lessons for LabelledCorpus {
         examples: &[Example],
         config: &ClassifyConfig,
     ) -> BatchLoss {
-        let batch = batch_of(examples, &self.beside);
+        let mut batch = batch_of(examples, &self.beside);
+        batch.texts.hide(pass, config.model.encoder.word_dropout, UNK);
         let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
         BatchLoss { mean, targets: batch.labels.len(), tokens: batch.texts.tokens.len() }
     }

@@ -111,6 +111,10 @@ impl LanguageConfig {
             let message = "train.validate_outputs with task = \"language-model\"";
             return wrong(message, "a language model has no outputs to compare; leave it out");
         }
+        if self.train.scheduled_sampling > 0.0 {
+            let message = "train.scheduled_sampling with task = \"language-model\"";
+            return wrong(message, "a language model learns from given texts only; leave it out");
+        }
         if self.search.couplet.is_on() || self.search.unknown == Unknown::Copy {
             let message = "search.couplet or search.unknown = \"copy\" with task = \"language-model\"";
             return wrong(message, "a language model has no source to keep to or to copy from; leave it out");
@@ -149,6 +153,10 @@ mod tests {
         assert_eq!(
             error(&["train.validate_outputs=10"]),
             "c.toml: train.validate_outputs with task = \"language-model\""
+        );
+        assert_eq!(
+            error(&["train.scheduled_sampling=0.1"]),
+            "c.toml: train.scheduled_sampling with task = \"language-model\""
         );
     }
 }

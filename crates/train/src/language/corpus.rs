@@ -7,7 +7,7 @@ use crate::event::{About, Figure};
 use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
-use couplet_data::{DataError, Example, Feed, Skipped, Tokenizer, on_all_cores, pieces, read_texts};
+use couplet_data::{DataError, Example, Feed, Skipped, Tokenizer, UNK, on_all_cores, pieces, read_texts};
 use couplet_nn::{LanguageModel, NextTokens, Pass};
 use couplet_search::{Folder, losses};
 use couplet_tensor::Params;
@@ -101,7 +101,8 @@ impl Lessons for TextCorpus {
     ) -> BatchLoss {
         let texts: Vec<&[u32]> = examples.iter().map(|example| &example.source[..]).collect();
         let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
-        let batch = NextTokens::new(&texts, &numbers);
+        let mut batch = NextTokens::new(&texts, &numbers);
+        batch.hide(pass, config.model.encoder.word_dropout, UNK);
         let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
         BatchLoss { mean, targets: batch.targets(), tokens: batch.targets() }
     }

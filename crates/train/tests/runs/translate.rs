@@ -75,6 +75,24 @@ fn a_model_learns_is_saved_and_can_be_used() {
     assert_eq!(written.iter().map(|translation| translation.text.clone()).collect::<Vec<_>>(), backwards);
 }
 
+/// Words that are hidden and guesses that are read change what is learnt; with a share of nothing, nothing changes. It still learns.
+#[test]
+fn what_is_read_can_be_made_worse() {
+    let (plain, _) = weights_after(&[]);
+    let without =
+        ["model.encoder.word_dropout=0", "model.decoder.word_dropout=0", "train.scheduled_sampling=0"];
+    assert_eq!(plain, weights_after(&without).0);
+    for noise in
+        ["model.encoder.word_dropout=0.2", "model.decoder.word_dropout=0.2", "train.scheduled_sampling=0.5"]
+    {
+        assert_ne!(plain, weights_after(&[noise]).0, "{noise}");
+    }
+    let all =
+        ["model.encoder.word_dropout=0.05", "model.decoder.word_dropout=0.1", "train.scheduled_sampling=0.3"];
+    let trained = run(config(&all), None, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    assert!(trained.best_loss < 0.5, "{}", trained.best_loss);
+}
+
 #[test]
 fn a_run_can_be_stopped_without_loss() {
     let place = tempfile::tempdir().unwrap();

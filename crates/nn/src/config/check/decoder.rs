@@ -15,6 +15,7 @@ impl DecoderConfig {
             ("model.decoder.embedding", self.embedding.size),
         ])?;
         check_share("model.decoder.dropout", self.dropout)?;
+        check_share("model.decoder.word_dropout", self.word_dropout)?;
         self.embedding.check("model.decoder", InputKind::Embedding)?;
         refuse_if(
             self.tied == Tied::All && self.embedding.pretrained.is_some(),

@@ -17,6 +17,7 @@ impl EncoderConfig {
         let sizes = sizes.into_iter().chain(units.iter().map(|&units| ("model.encoder.hidden", units)));
         check_sizes(sizes)?;
         check_share("model.encoder.dropout", self.dropout)?;
+        check_share("model.encoder.word_dropout", self.word_dropout)?;
         self.embedding.check("model.encoder", self.input)?;
         if let (Sizes::Each(each), Some(layers)) = (&self.hidden, self.layers) {
             refuse_if(

@@ -98,6 +98,7 @@ impl ModelConfig {
         attention.check()?;
         decoder.check()?;
         self.check_tied()?;
+        self.check_copying()?;
         if decoder.kind.cell().is_none() {
             return self.check_alone();
         }
