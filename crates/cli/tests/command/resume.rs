@@ -89,10 +89,13 @@ fn loads(folder: &Path, out: &str) -> bool {
 fn a_run_that_is_killed_again_and_again_ends_with_the_same_bits() {
     let folder = new_project();
     let at = folder.path();
-    let time = left_alone(at);
+    let mut time = left_alone(at);
     let mut random = Random::new(10);
-    let kills = (0..40).take_while(|_| !killed_after(at, "killed", moment_of(time, &mut random)));
-    assert!(kills.count() >= 2, "it was killed several times");
+    // A machine that has become faster may leave too little time for it: then again, with moments that come earlier.
+    while (0..40).take_while(|_| !killed_after(at, "killed", moment_of(time, &mut random))).count() < 2 {
+        fs::remove_dir_all(at.join("killed")).expect("a run that ended has a folder");
+        time /= 2;
+    }
     train(at, "killed", &["--resume"]).ok();
     assert_eq!(weights(at, "alone"), weights(at, "killed"));
     assert_eq!(last_tensors(at, "alone"), last_tensors(at, "killed"));
