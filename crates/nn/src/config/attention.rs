@@ -1,0 +1,128 @@
+//! The table `[model.attention]`: how the writer looks at the source.
+
+use crate::activation::ActivationKind;
+use crate::attention::{AttentionKind, Made, Score, ScoreKind};
+use serde::{Deserialize, Serialize};
+
+/// The reach of a local window where nothing is said: that of Luong et al. (2015).
+const WINDOW: usize = 10;
+
+/// How the decoder looks at the source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AttentionConfig {
+    /// How well a query fits a key.
+    pub score: AttentionKind,
+    /// What the linear score does with its sum: `tanh` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<ActivationKind>,
+    /// Length of queries and keys where they are projections, and of values where they are.
+    pub size: usize,
+    /// How many times the source is looked at in each step, each time with a part of queries, keys and values of its own.
+    pub heads: usize,
+    /// Whether values are a projection of the encoder's states, and not the states themselves.
+    pub values: bool,
+    /// Whether inner products are divided by the square root of their length.
+    pub scaled: bool,
+    /// Which of the decoder's layers asks.
+    pub layer: QueryLayer,
+    /// Which of its states asks.
+    pub query: QueryKind,
+    /// Whether the context enters the next step.
+    pub feed: bool,
+    /// Where in the source it looks, where it does not look everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local: Option<LocalKind>,
+    /// How many steps a local window has on either side: 10 where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<usize>,
+    /// Whether the score sees how much each step was looked at before.
+    pub coverage: bool,
+    /// The weight of the coverage loss in training, `Σ_j min(a_j, Σ a_j before)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage_loss: Option<f32>,
+}
+
+impl Default for AttentionConfig {
+    fn default() -> Self {
+        AttentionConfig {
+            score: AttentionKind::default(),
+            activation: None,
+            size: 256,
+            heads: 1,
+            values: false,
+            scaled: false,
+            layer: QueryLayer::default(),
+            query: QueryKind::default(),
+            feed: true,
+            local: None,
+            window: None,
+            coverage: false,
+            coverage_loss: None,
+        }
+    }
+}
+
+impl AttentionConfig {
+    /// How well a query fits a key; none where there is no attention.
+    pub fn score(&self) -> Option<Score> {
+        let activation = self.activation.unwrap_or_default();
+        self.score.score().map(|kind| Score { kind, activation })
+    }
+
+    /// The numbers in a key, all heads side by side, for encoder states of `width`.
+    pub fn key_width(&self, score: ScoreKind, width: usize) -> usize {
+        match score.made() {
+            Made::Neither | Made::Query => width,
+            Made::Both | Made::BothWithBias => self.size,
+            Made::Numbers => self.heads,
+        }
+    }
+
+    /// The numbers in a context, for encoder states of `width`; none where there is no attention.
+    pub fn context_width(&self, width: usize) -> Option<usize> {
+        self.score().map(|_| if self.values { self.size } else { width })
+    }
+
+    /// How many steps a local window has on either side.
+    pub fn window(&self) -> usize {
+        self.window.unwrap_or(WINDOW)
+    }
+
+    /// Whether inner products are scaled.
+    pub fn is_scaled(&self) -> bool {
+        self.scaled || self.score == AttentionKind::ScaledDot
+    }
+}
+
+/// Where local attention looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LocalKind {
+    /// Step `t` looks around step `t` of the source.
+    Monotonic,
+    /// Each state says where: around `S·σ(vᵀ tanh(W·s))`, in a source of `S` steps.
+    Predictive,
+}
+
+/// Which layer asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueryLayer {
+    /// The topmost.
+    #[default]
+    Top,
+    /// The lowest: what it sees enters all others.
+    First,
+}
+
+/// Which state asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueryKind {
+    /// That of the step itself: `c_i` is made with `s_i`.
+    #[default]
+    New,
+    /// That of the step before: `c_i` is made with `s_{i-1}`, and enters `s_i`.
+    Previous,
+}

@@ -1,0 +1,207 @@
+//! The table `[model.encoder]`: what reads.
+
+use super::{EmbeddingConfig, FeedForwardKind, KERNEL, NormPlace, PositionKind};
+use crate::activation::ActivationKind;
+use crate::attention::ScoreKind;
+use crate::cell::{Cell, ReaderKind};
+use serde::{Deserialize, Serialize};
+
+/// The reader.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EncoderConfig {
+    /// Which cell it is made of, a bag of tokens, or layers of attention or of convolutions.
+    pub kind: ReaderKind,
+    /// What the simple cell does with its sum: `tanh` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activation: Option<ActivationKind>,
+    /// What a token is to the first layer.
+    pub input: InputKind,
+    /// The source tokens' vectors; those of a Transformer and of convolutions are as wide as the states.
+    pub embedding: EmbeddingConfig,
+    /// Which layers have a second reader, that goes through the source from its end.
+    pub bidirectional: Bidirectional,
+    /// Whether the only reader goes through the source from its end.
+    pub reverse: bool,
+    /// Layers on top of each other: as many as there are sizes, or 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<usize>,
+    /// Units of a layer, in each direction; in a Transformer, of its feed-forward layers. Convolutions have one size for all.
+    pub hidden: Sizes,
+    /// From this layer on, the first being 1, a layer's input is added to its output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residual_from: Option<usize>,
+    /// The score by which a recurrent layer looks at all of its states so far; what it sees takes the place of its state before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_attention: Option<ScoreKind>,
+    /// The share of numbers that are dropped while training: of the embedding and of each layer's output.
+    pub dropout: f32,
+    /// The share of the source's tokens that are unknown to it while training.
+    pub word_dropout: f32,
+    /// Whether all steps of a sequence drop the same numbers.
+    pub variational: bool,
+    /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
+    pub layer_norm: bool,
+    /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forget_bias: Option<f32>,
+    /// How many heads look, each with a part of the width: 4 in a Transformer, else 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<usize>,
+    /// How a step's place is told: `sinusoidal` in a Transformer, `learned` to convolutions, else `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionKind>,
+    /// How many steps a convolution sees: 3 where nothing is said. A reader sees as many before a step as behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<usize>,
+    /// Where a Transformer normalises: `pre` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub norm: Option<NormPlace>,
+    /// The hidden units of a Transformer's feed-forward layers: `relu` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed_forward: Option<FeedForwardKind>,
+}
+
+impl Default for EncoderConfig {
+    fn default() -> Self {
+        EncoderConfig {
+            kind: ReaderKind::default(),
+            activation: None,
+            input: InputKind::default(),
+            embedding: 256.into(),
+            bidirectional: true.into(),
+            reverse: false,
+            layers: None,
+            hidden: Sizes::Same(256),
+            residual_from: None,
+            self_attention: None,
+            dropout: 0.2,
+            word_dropout: 0.0,
+            variational: false,
+            layer_norm: false,
+            forget_bias: None,
+            heads: None,
+            positions: None,
+            kernel: None,
+            norm: None,
+            feed_forward: None,
+        }
+    }
+}
+
+impl EncoderConfig {
+    /// The cell of its layers; a bag has none.
+    pub fn cell(&self) -> Option<Cell> {
+        let cell = self.kind.cell()?;
+        Some(Cell::new(cell, self.activation, self.layer_norm, self.forget_bias))
+    }
+
+    /// The units of each layer, in each direction; a bag has no layers.
+    pub fn units(&self) -> Vec<usize> {
+        match (self.kind, &self.hidden) {
+            (ReaderKind::Bag, _) => Vec::new(),
+            (_, Sizes::Same(size)) => vec![*size; self.layers.unwrap_or(2)],
+            (_, Sizes::Each(sizes)) => sizes.clone(),
+        }
+    }
+
+    /// The width of what a token is to the first layer, for a vocabulary of so many tokens.
+    pub fn input_width(&self, vocabulary: usize) -> usize {
+        match self.input {
+            InputKind::Embedding => self.embedding.size,
+            InputKind::OneHot => vocabulary,
+        }
+    }
+
+    /// The numbers in each layer's states, both directions of a recurrent one side by side.
+    pub fn widths(&self) -> Vec<usize> {
+        let width = |(layer, units): (usize, usize)| match self.kind {
+            ReaderKind::Transformer | ReaderKind::Conv => self.embedding.size,
+            ReaderKind::SelfAttention => units,
+            _ if self.bidirectional.at(layer) => 2 * units,
+            _ => units,
+        };
+        self.units().into_iter().enumerate().map(width).collect()
+    }
+
+    /// How many heads look.
+    pub fn heads(&self) -> usize {
+        self.heads.unwrap_or(self.kind.family().usual_heads())
+    }
+
+    /// How a step's place is told.
+    pub fn positions(&self) -> PositionKind {
+        self.positions.unwrap_or(self.kind.family().usual_positions())
+    }
+
+    /// How many steps a convolution sees.
+    pub fn kernel(&self) -> usize {
+        self.kernel.unwrap_or(KERNEL)
+    }
+
+    /// Numbers in an encoder's state: those of the topmost layer, or of the input itself.
+    pub fn width(&self, vocabulary: usize) -> usize {
+        self.widths().last().copied().unwrap_or_else(|| self.input_width(vocabulary))
+    }
+}
+
+/// What a token is to a reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputKind {
+    /// A vector that is learnt.
+    #[default]
+    Embedding,
+    /// As many numbers as there are tokens, all of them 0 but its own, which is 1.
+    OneHot,
+}
+
+/// One size for all layers, or one for each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a size, or a list with a size for each layer")]
+pub enum Sizes {
+    /// All alike.
+    Same(usize),
+    /// From the bottom to the top.
+    Each(Vec<usize>),
+}
+
+impl From<usize> for Sizes {
+    fn from(size: usize) -> Sizes {
+        Sizes::Same(size)
+    }
+}
+
+/// Which layers of a recurrent reader have two directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "true, false or \"first\"")]
+pub enum Bidirectional {
+    /// All of them, or none.
+    All(bool),
+    /// Some of them.
+    Only(OnlyLayer),
+}
+
+/// The layer that differs from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnlyLayer {
+    /// The lowest.
+    First,
+}
+
+impl From<bool> for Bidirectional {
+    fn from(all: bool) -> Bidirectional {
+        Bidirectional::All(all)
+    }
+}
+
+impl Bidirectional {
+    /// Whether a layer has two directions, the lowest being 0.
+    pub fn at(self, layer: usize) -> bool {
+        match self {
+            Bidirectional::All(all) => all,
+            Bidirectional::Only(OnlyLayer::First) => layer == 0,
+        }
+    }
+}
