@@ -110,18 +110,10 @@ impl SourceWords {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenizer::tests::KINDS;
     use crate::{TokenizerConfig, TokenizerKind};
     use proptest::prelude::*;
 
-    const KINDS: [TokenizerKind; 7] = [
-        TokenizerKind::Word,
-        TokenizerKind::Char,
-        TokenizerKind::Whitespace,
-        TokenizerKind::Chinese,
-        TokenizerKind::Bpe,
-        TokenizerKind::Unigram,
-        TokenizerKind::Wordpiece,
-    ];
     /// Those that decode what they encoded exactly.
     const KEEP_SPACES: [TokenizerKind; 4] =
         [TokenizerKind::Word, TokenizerKind::Char, TokenizerKind::Chinese, TokenizerKind::Bpe];

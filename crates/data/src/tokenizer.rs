@@ -456,4 +456,4 @@ fn one_line(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const KINDS: [TokenizerKind; 7] = [
+pub(crate) const KINDS: [TokenizerKind; 7] = [
     TokenizerKind::Word,
     TokenizerKind::Char,
     TokenizerKind::Whitespace,
