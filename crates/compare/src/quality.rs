@@ -1,9 +1,11 @@
 //! How well a trained model does on a test set: as a whole, by the length of the source, and by the place of the source's words.
 
 use crate::places::{LEAST_FOR_PARTS, LENGTHS, PARTS, bin_of, part_of};
-use couplet_data::{END, Example, LabelledTexts, Pair, in_order};
+use couplet_data::{LabelledTexts, Pair, in_order};
 use couplet_metrics::{Accuracy, bleu};
-use couplet_search::{Loaded, LoadedClassifier, Model, Network, Next, Shown, Translator};
+use couplet_nn::Pass;
+use couplet_search::{Loaded, LoadedClassifier, Translator};
+use couplet_tensor::Rows;
 use couplet_train::{Examples, LabelledExamples, assess, mean_loss};
 use serde::{Deserialize, Serialize};
 
@@ -141,48 +143,25 @@ impl Quality {
 
 /// For each pair, whether each target token and its end is what the model finds likeliest after the right tokens before.
 fn right_tokens(loaded: &Loaded, examples: &Examples) -> Vec<Vec<bool>> {
-    let Loaded { model, params, .. } = loaded;
     let mut right = vec![Vec::new(); examples.len()];
-    for batch in in_order(&examples.costs(), BATCH_TOKENS) {
-        let chosen: Vec<&Example> = batch.iter().map(|&number| examples.get(number)).collect();
-        let pairs: Vec<(&[u32], &[u32])> =
-            chosen.iter().map(|example| (&example.source[..], &example.target[..])).collect();
-        let copied: Vec<&[u32]> = chosen.iter().map(|example| &example.copied[..]).collect();
-        let copied = model.copies().then_some(&copied[..]);
-        let network = Network { model, params, shown: Shown::default(), copied };
-        for (&number, likeliest) in batch.iter().zip(likeliest_tokens(&network, &pairs)) {
-            let wanted = examples.get(number).target.iter().chain(&[END]);
-            right[number as usize] =
-                likeliest.iter().zip(wanted).map(|(likely, wanted)| likely == wanted).collect();
+    for numbers in in_order(&examples.costs(), BATCH_TOKENS) {
+        let batch = examples.batch(&numbers, &loaded.model);
+        let likeliest = loaded.model.likeliest(&Pass::inference(&loaded.params), &batch);
+        let of_rows = likeliest.iter().zip(&batch.output).map(|(&likely, &wanted)| likely == Some(wanted));
+        for (&number, of_pair) in numbers.iter().zip(by_sequence(&batch.input.rows, of_rows)) {
+            right[number as usize] = of_pair;
         }
     }
     right
 }
 
-/// For each pair, what the model finds likeliest at every step when it is led along the target, the end included.
-fn likeliest_tokens<M: Model>(model: &M, pairs: &[(&[u32], &[u32])]) -> Vec<Vec<u32>> {
-    let sources: Vec<&[u32]> = pairs.iter().map(|&(source, _)| source).collect();
-    let (start, end) = model.ends();
-    let mut found = vec![Vec::new(); pairs.len()];
-    // Which pair each row of the state belongs to: one that is through leaves it.
-    let mut owners: Vec<usize> = (0..pairs.len()).collect();
-    let mut last = vec![start; pairs.len()];
-    let mut state = model.start(&sources);
-    for step in 0.. {
-        let stepped = model.step(&last, &state);
-        for (&owner, likely) in owners.iter().zip(stepped.next.likeliest(1)) {
-            // Where nothing is likely, nothing is right but by accident.
-            found[owner].push(likely.first().map_or(end, |&(token, _)| token));
-        }
-        let rows: Vec<usize> = (0..owners.len()).filter(|&row| step < pairs[owners[row]].1.len()).collect();
-        if rows.is_empty() {
-            break;
-        }
-        owners = rows.iter().map(|&row| owners[row]).collect();
-        last = owners.iter().map(|&owner| pairs[owner].1[step]).collect();
-        state = model.select(&stepped.state, &rows.iter().map(|&row| row as u32).collect::<Vec<_>>());
+/// What stands in the rows of each sequence, step by step, in the order in which the sequences were given.
+fn by_sequence<T>(rows: &Rows, of_rows: impl Iterator<Item = T>) -> Vec<Vec<T>> {
+    let mut sequences: Vec<Vec<T>> = (0..rows.batch()).map(|_| Vec::new()).collect();
+    for ((place, _), value) in rows.places().zip(of_rows) {
+        sequences[rows.order()[place] as usize].push(value);
     }
-    found
+    sequences
 }
 
 fn accuracy(right: impl Iterator<Item = bool>) -> Accuracy {
@@ -223,46 +202,13 @@ fn by_part(lengths: &[usize], right: &[Vec<bool>]) -> Vec<OfPart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use couplet_search::Step;
 
-    /// Finds the last source token the likeliest, again and again, until it has written as many tokens as the source has: then the end.
-    struct Echo;
-
-    const WORDS: usize = 8;
-
-    impl Model for Echo {
-        type State = Vec<(Vec<u32>, usize)>;
-        type Next = Vec<Vec<f32>>;
-
-        fn start(&self, sources: &[&[u32]]) -> Self::State {
-            sources.iter().map(|source| (source.to_vec(), 0)).collect()
-        }
-
-        fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State, Self::Next> {
-            assert_eq!(tokens.len(), state.len(), "a token for each row");
-            let likely = |(source, written): &(Vec<u32>, usize)| {
-                let token = if *written < source.len() { source[source.len() - 1] } else { END };
-                (0..WORDS).map(|word| if word == token as usize { 0.0 } else { -9.0 }).collect()
-            };
-            let next = state.iter().map(likely).collect();
-            let state = state.iter().map(|(source, written)| (source.clone(), written + 1)).collect();
-            Step { state, next, attention: Vec::new() }
-        }
-
-        fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State {
-            rows.iter().map(|&row| state[row as usize].clone()).collect()
-        }
-
-        fn ends(&self) -> (u32, u32) {
-            (2, END)
-        }
-    }
-
-    /// The pair that is through first leaves, and the other one's rows stay its own.
+    /// Sequences of 1 and of 4 steps: packed, the longer one comes first, and both have a row in the first step. The one that is through
+    /// first leaves, and the other one's rows stay its own.
     #[test]
-    fn pairs_are_led_along_their_targets() {
-        let found = likeliest_tokens(&Echo, &[(&[4], &[]), (&[5, 6], &[6, 7, 7])]);
-        assert_eq!(found, [vec![4], vec![6, 6, END, END]]);
+    fn rows_go_back_to_their_sequences() {
+        let found = by_sequence(&Rows::new(&[1, 4]), ["b0", "a0", "b1", "b2", "b3"].into_iter());
+        assert_eq!(found, [vec!["a0"], vec!["b0", "b1", "b2", "b3"]]);
     }
 
     /// Lines of 3, 4 and 12 tokens: two bins, of which the first has the mean length 3.5.

@@ -12,14 +12,14 @@ use crate::encoder::{Encoded, Encoder};
 use crate::pass::Pass;
 use crate::tokens::{Batch, Packed};
 use couplet_tensor::ops::{
-    CrossEntropy, Likely, Pointing, add, copy_loss, copy_mixture, coverage_loss, cross_entropy, gather_rows,
+    CrossEntropy, Pointing, add, copy_loss, copy_mixture, coverage_loss, cross_entropy, gather_rows,
     likeliest, linear, row_block,
 };
 use couplet_tensor::{Params, Tensor, Var};
 use std::sync::Arc;
 
-/// Rows whose logits are there at once when tokens are guessed.
-const GUESSED_ROWS: usize = 256;
+/// Rows whose logits are there at once when the likeliest tokens are found.
+const LIKELIEST_ROWS: usize = 256;
 
 /// A model from sequences to sequences. Its weights live in the [`Params`] that it was added to.
 #[derive(Clone, Debug)]
@@ -191,13 +191,13 @@ impl Seq2Seq {
         }
     }
 
-    /// What it would write in each row of a batch's targets: the likeliest token, or `unknown` for one that it would copy and that its
-    /// vocabulary does not have.
-    pub fn guesses(&self, pass: &Pass, batch: &Batch, unknown: u32) -> Vec<u32> {
+    /// What it would write in each row of a batch's targets after the right tokens before: the likeliest token, which stands behind the
+    /// vocabulary where it would copy a word that the vocabulary does not have. None where nothing is a number.
+    pub fn likeliest(&self, pass: &Pass, batch: &Batch) -> Vec<Option<u32>> {
         let Sequence { features, pointing, .. } = self.sequence(pass, batch);
         let (weight, bias) = self.output(pass);
         let of_block = |start: usize| {
-            let rows = start..(start + GUESSED_ROWS).min(features.rows());
+            let rows = start..(start + LIKELIEST_ROWS).min(features.rows());
             let logits = linear(&row_block(&features, rows.clone()), &weight, bias.as_ref());
             let mixed = pointing.as_ref().zip(batch.copied.as_ref()).map(|(pointing, copied)| {
                 let [gate, weights] =
@@ -206,11 +206,15 @@ impl Seq2Seq {
                 copy_mixture(logits.value(), &Pointing { gate, weights, ..*pointing }, &copied.select(&rows))
             });
             let best = likeliest(mixed.as_ref().unwrap_or(logits.value()), 1);
-            let token = |best: Vec<Likely>| best.first().map_or(unknown, |&(token, _)| token);
-            let known = |token: u32| if (token as usize) < self.vocabulary { token } else { unknown };
-            best.into_iter().map(token).map(known).collect::<Vec<u32>>()
+            best.into_iter().map(|best| best.first().map(|&(token, _)| token)).collect::<Vec<_>>()
         };
-        (0..features.rows()).step_by(GUESSED_ROWS).flat_map(of_block).collect()
+        (0..features.rows()).step_by(LIKELIEST_ROWS).flat_map(of_block).collect()
+    }
+
+    /// The same, with `unknown` for a token that its vocabulary does not have.
+    pub fn guesses(&self, pass: &Pass, batch: &Batch, unknown: u32) -> Vec<u32> {
+        let known = |token: &u32| (*token as usize) < self.vocabulary;
+        self.likeliest(pass, batch).into_iter().map(|token| token.filter(known).unwrap_or(unknown)).collect()
     }
 
     /// The weight and the bias that make logits of features.
