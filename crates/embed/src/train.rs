@@ -1,5 +1,6 @@
 //! Learning vectors: passes over a text, on several threads.
 
+mod near_root;
 mod step;
 
 use std::io;
@@ -35,6 +36,18 @@ pub enum Loss {
     Hierarchical,
 }
 
+impl Loss {
+    /// Over which share of the words, the last ones, the learning rate falls. In the original it falls from the first word on. Held up longer,
+    /// negative sampling gives better vectors, of one epoch as of five; the hierarchical softmax, whose predictions take more steps each, does
+    /// not (`bench/README.md` has figures).
+    fn falling(self) -> f32 {
+        match self {
+            Loss::Negative(_) => 0.25,
+            Loss::Hierarchical => 1.0,
+        }
+    }
+}
+
 /// How vectors are learned. The defaults are those of the original word2vec, but for the skip-gram and how the rate falls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -52,7 +65,8 @@ pub struct Settings {
     pub sample: f64,
     /// Passes over the text.
     pub epochs: u32,
-    /// The learning rate, for three quarters of all words; for the last quarter it falls to a 250th, in a line.
+    /// The learning rate at first. It falls to a 250th, in a line: by negative sampling over the last quarter of all words, by the hierarchical
+    /// softmax over all of them.
     pub rate: f32,
     /// Parts of words that get vectors, if any.
     pub subwords: Option<Subwords>,
@@ -108,7 +122,7 @@ impl Settings {
 
     /// The learning rate when a share of all words was read.
     fn rate_after(&self, share: f32) -> f32 {
-        self.rate * ((1.0 - share) / FALLING).clamp(LEAST_RATE, 1.0)
+        self.rate * ((1.0 - share) / self.loss.falling()).clamp(LEAST_RATE, 1.0)
     }
 }
 
@@ -139,10 +153,6 @@ pub struct Trained {
     /// Words of the text that were read, those of all epochs.
     pub words: u64,
 }
-
-/// The learning rate falls over this share of the words, the last ones. The original's falls from the first word on; held up longer, it gives
-/// better vectors, of one epoch as of five (`bench/README.md` has figures).
-const FALLING: f32 = 0.25;
 
 /// The learning rate never falls below this share of what it was at the beginning.
 const LEAST_RATE: f32 = 0.004;
@@ -366,10 +376,13 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_falls_in_the_last_quarter() {
-        let settings = Settings { rate: 0.5, ..small() };
-        let rates = [0.0, 0.5, 0.75, 0.875, 1.0].map(|share| settings.rate_after(share));
-        assert_eq!(rates, [0.5, 0.5, 0.5, 0.25, 0.002]);
+    fn the_rate_falls_in_the_last_quarter_or_all_the_time() {
+        let rates = |loss| {
+            let settings = Settings { rate: 0.5, loss, ..small() };
+            [0.0, 0.5, 0.75, 0.875, 1.0].map(|share| settings.rate_after(share))
+        };
+        assert_eq!(rates(Loss::Negative(5)), [0.5, 0.5, 0.5, 0.25, 0.002]);
+        assert_eq!(rates(Loss::Hierarchical), [0.5, 0.25, 0.125, 0.0625, 0.002]);
     }
 
     #[test]

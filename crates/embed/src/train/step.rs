@@ -6,6 +6,7 @@ use couplet_data::random::Random;
 use couplet_tensor::SharedRows;
 use couplet_tensor::lane::{Kernel, LANES, Portable, Vector};
 
+use super::near_root::{self, Copies};
 use super::{Loss, Model, Settings};
 use crate::corpus::END;
 use crate::huffman::Huffman;
@@ -29,11 +30,25 @@ pub(super) struct Network {
     /// The buckets of the rows behind those of the words.
     buckets: Vec<u32>,
     targets: Targets,
+    /// The first node near the root, and how many they are.
+    near_root: (u32, usize),
 }
 
 enum Targets {
     Negative(Negatives, usize),
     Tree(Huffman),
+}
+
+impl Targets {
+    /// The first of the nodes that each thread has copies of, and how many there are: none where there is but one thread.
+    fn near_root(&self, threads: usize, words: usize) -> (u32, usize) {
+        let nodes = words.saturating_sub(1); // the root has the last number
+        let near = match self {
+            Targets::Tree(_) if threads > 1 => near_root::NODES.min(nodes),
+            _ => 0,
+        };
+        ((nodes - near) as u32, near)
+    }
 }
 
 impl Network {
@@ -67,7 +82,9 @@ impl Network {
             Loss::Negative(count) => Targets::Negative(Negatives::new(&vocabulary.counts), count),
             Loss::Hierarchical => Targets::Tree(Huffman::new(&vocabulary.counts)),
         };
-        Network { inputs, outputs: SharedRows::zeros(words, dimension), rows, starts, buckets, targets }
+        let near_root = targets.near_root(settings.threads, words);
+        let outputs = SharedRows::zeros(words, dimension);
+        Network { inputs, outputs, rows, starts, buckets, targets, near_root }
     }
 
     #[inline(always)]
@@ -123,6 +140,8 @@ struct Prediction {
     questions: Vec<u32>,
     /// 1 for yes and 0 for no, and behind the last zeros to fill a vector.
     answers: Vec<f32>,
+    /// How many of the questions, from the first on, are rows of the thread's copies.
+    of_copies: usize,
 }
 
 /// What one thread needs again and again.
@@ -131,6 +150,7 @@ pub(super) struct Worker {
     /// What is learned from next, and what after that: meanwhile its rows come from the memory.
     now: Prediction,
     next: Prediction,
+    copies: Copies,
     hidden: Vec<f32>,
     gradient: Vec<f32>,
     predictions: u64,
@@ -140,10 +160,12 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(network: &Network) -> Worker {
         let row = vec![0.0; network.inputs.width()];
+        let (first, nodes) = network.near_root;
         Worker {
             sentence: Vec::new(),
             now: Prediction::default(),
             next: Prediction::default(),
+            copies: Copies::new(first, nodes, network.inputs.width()),
             hidden: row.clone(),
             gradient: row,
             predictions: 0,
@@ -199,6 +221,7 @@ impl Kernel for Sentences<'_> {
         }
         // The last one is still to be learned from.
         network.learn::<V>(worker, rate);
+        worker.copies.share::<V>(&network.outputs);
         worker.sentence = sentence;
         (worker.loss, worker.predictions.div_ceil(LOSS_EVERY))
     }
@@ -208,24 +231,29 @@ impl Network {
     /// Learns from the prediction that was prepared before the last one, which takes its place.
     #[inline(always)]
     fn learn<V: Vector>(&self, worker: &mut Worker, rate: f32) {
-        let Worker { now, next, hidden, gradient, predictions, loss, .. } = worker;
+        let Worker { now, next, copies, hidden, gradient, predictions, loss, .. } = worker;
         if !now.questions.is_empty() {
             let looks = *predictions % LOSS_EVERY == 0;
             *predictions += 1;
             self.read_mean::<V>(&now.inputs, hidden);
             gradient.fill(0.0);
-            for (questions, answers) in now.questions.chunks(LANES).zip(now.answers.chunks(LANES)) {
-                let answers = V::load(answers);
-                let chances = self.outputs.products::<V>(questions, hidden).sigmoid();
-                if looks {
-                    *loss += losses(&chances.array()[..questions.len()], answers.array());
+            let (of_copies, of_all) = now.questions.split_at(now.of_copies);
+            let asked = [(&copies.rows, of_copies, 0), (&self.outputs, of_all, now.of_copies)];
+            for (rows, questions, from) in asked {
+                for (questions, at) in questions.chunks(LANES).zip((from..).step_by(LANES)) {
+                    let answers = V::load(&now.answers[at..]);
+                    let chances = rows.products::<V>(questions, hidden).sigmoid();
+                    if looks {
+                        *loss += losses(&chances.array()[..questions.len()], answers.array());
+                    }
+                    let steps = (answers - chances) * V::lit(rate);
+                    rows.step::<V>(questions, steps, hidden, gradient);
                 }
-                let steps = (answers - chances) * V::lit(rate);
-                self.outputs.step::<V>(questions, steps, hidden, gradient);
             }
             for &input in &now.inputs {
                 self.inputs.add::<V>(input, gradient);
             }
+            copies.count::<V>(&self.outputs);
         }
         std::mem::swap(now, next);
         next.questions.clear();
@@ -240,17 +268,21 @@ impl Network {
         random: &mut Random,
         prediction: &mut Prediction,
     ) {
-        let Prediction { inputs, questions, answers } = prediction;
+        let Prediction { inputs, questions, answers, of_copies } = prediction;
         inputs.clear();
         for &near in around {
             inputs.extend_from_slice(self.rows_of(near));
         }
         questions.clear();
         answers.clear();
+        *of_copies = 0;
         match &self.targets {
             Targets::Tree(tree) => {
+                // From the root on, the numbers of a path's nodes fall.
                 for step in tree.path(word as usize) {
-                    questions.push(step.node);
+                    let near_root = step.node.checked_sub(self.near_root.0);
+                    *of_copies += usize::from(near_root.is_some());
+                    questions.push(near_root.unwrap_or(step.node));
                     answers.push(f32::from(!step.second));
                 }
             }
@@ -265,11 +297,11 @@ impl Network {
                 }
             }
         }
-        answers.resize(questions.len().next_multiple_of(LANES), 0.0);
+        answers.resize(questions.len() + LANES, 0.0);
         for &row in &*inputs {
             self.inputs.fetch::<V>(row);
         }
-        for &row in &*questions {
+        for &row in &questions[*of_copies..] {
             self.outputs.fetch::<V>(row);
         }
     }
@@ -329,7 +361,7 @@ mod tests {
     fn network(dimension: usize, loss: Loss) -> Network {
         let lines = Lines::read("text", Cursor::new(b"a a a a a b b c d".to_vec())).unwrap();
         let corpus = Corpus::read([lines], &mut |_| ()).unwrap();
-        let settings = Settings { dimension, loss, ..Settings::default() };
+        let settings = Settings { dimension, loss, threads: 1, ..Settings::default() };
         Network::new(&Vocabulary::new(&corpus, 1, 0.0).unwrap(), &settings)
     }
 
@@ -363,6 +395,7 @@ mod tests {
             inputs: inputs.to_vec(),
             questions: vec![1, 2],
             answers: vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            of_copies: 0,
         }
     }
 

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     /// Passes over the text
     #[arg(long, default_value_t = 5)]
     epochs: u32,
-    /// The learning rate; over the last quarter of all words it falls to nearly 0
+    /// The learning rate; it falls to nearly 0 over the last quarter of all words, by the hierarchical softmax over all of them
     #[arg(long, default_value_t = 0.025)]
     rate: f32,
     /// Learn vectors of parts of words too, of MIN to MAX characters, so that unseen words have one [without a value: 3-6]
