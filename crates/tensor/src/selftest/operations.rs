@@ -253,9 +253,7 @@ fn copies(name: &'static str, heads: usize, smoothing: f32) -> Vec<Case> {
     const STEPS: usize = 5;
     let case = |[rows, inputs, classes]: [usize; 3]| {
         let sources: Vec<Vec<u32>> = (0..rows.clamp(1, 9))
-            .map(|source| {
-                (0..=source % STEPS).map(|step| (classes + step % 3 - (source + 1) % 2) as u32).collect()
-            })
+            .map(|source| (0..=source % STEPS).map(|step| (classes + step % 3 - source % 2) as u32).collect())
             .collect();
         let sources: Vec<&[u32]> = sources.iter().map(Vec::as_slice).collect();
         let of: Vec<u32> = (0..rows).map(|row| (row * 7 % sources.len()) as u32).collect();
