@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::Packing;
+use crate::corpora::Column;
 
 /// A mistake in the input: one line that names the file, the line and the mistake. [`hint`](DataError::hint) says what
 /// to do about it.
@@ -91,6 +92,10 @@ pub enum DataError {
     /// A column of which nothing can be learnt.
     #[error("{path}: column {column:?} is empty in all training texts")]
     EmptyFeature { path: PathBuf, column: String },
+
+    /// The column of the texts or of the labels is named as one beside them.
+    #[error("{path}: data.features names the column {column}, which is the text or the label")]
+    NoFeature { path: PathBuf, column: Column },
 
     /// A column of which nothing can be learnt.
     #[error("column {column:?}: no category occurs {min_count} times or more")]
@@ -277,6 +282,9 @@ impl DataError {
             }
             DataError::EmptyFeature { .. } => {
                 "fill it in, or leave it out of data.features; in JSON, its key may be another one"
+            }
+            DataError::NoFeature { .. } => {
+                "leave it out of data.features: what is to be found must not be known"
             }
             DataError::RareCategories { .. } => "lower min_count, or leave the column out of data.features",
             DataError::NotJson { .. } => "each line has a JSON object of its own",

@@ -130,6 +130,11 @@ fn tables_that_cannot_be_used() {
         "project/plain.tsv: no columns beside text and label",
         "data.features names columns of a table: { csv = \"f.csv\", text = \"…\", label = \"…\" }, or tsv, or jsonl",
     );
+    train(at, "model", &["--set", "data.features.again=category"]).failed(
+        1,
+        "project/train.csv: data.features names the column \"again\", which is the text or the label",
+        "leave it out of data.features: what is to be found must not be known",
+    );
     train(at, "model", &["--set", "data.features.age=float"]).failed(
         2,
         "--set data.features.age=float: unknown variant \"float\"",

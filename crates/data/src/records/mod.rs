@@ -190,7 +190,12 @@ impl Records {
         let waiting: VecDeque<(usize, Corpus)> = files.corpora().iter().cloned().enumerate().collect();
         for (_, corpus) in &waiting {
             if !matches!(corpus.format, Format::Parallel(_)) {
-                roles.columns(corpus)?;
+                let texts = roles.columns(corpus)?;
+                if let Some(column) =
+                    features.beside(&texts).into_iter().find(|column| texts.contains(column))
+                {
+                    return Err(DataError::NoFeature { path: corpus.format.path().into(), column });
+                }
             }
             if !features.is_empty() && corpus.columns == Columns::default() {
                 return Err(DataError::NoColumns { path: corpus.format.path().into() });
