@@ -7,6 +7,9 @@ use crate::run::Entry;
 use crate::spread::Spread;
 use couplet_plot::Series;
 
+/// The score of fewer lines than this says more of the lines than of the model.
+const LEAST_LINES: usize = 10;
+
 pub(super) fn claim(entries: &[Entry]) -> Claim {
     let score = score_name(entries);
     let ends: Vec<Ends> = entries.iter().filter_map(ends).collect();
@@ -30,9 +33,10 @@ pub(super) fn claim(entries: &[Entry]) -> Claim {
     }
 }
 
-/// The bins of a model's first run; those of the others are the same.
+/// The bins of a model's first run that have lines enough; those of the others are the same.
 fn bins(entry: &Entry) -> Vec<OfLength> {
-    entry.runs.first().map_or(Vec::new(), |run| run.quality.by_length.clone())
+    let all = entry.runs.first().into_iter().flat_map(|run| &run.quality.by_length);
+    all.filter(|of| of.lines >= LEAST_LINES).copied().collect()
 }
 
 fn in_bin(entry: &Entry, bin: usize, figure: impl Fn(&OfLength) -> Option<f64>) -> Option<Spread> {
@@ -71,5 +75,14 @@ mod tests {
         let (_, curves) = picture.unwrap();
         assert_eq!(curves.panels[0].series[0].points, [[4.0, 22.0], [43.0, 5.5]]);
         assert!((curves.panels[0].series[0].spread[1] - 0.5f64.sqrt()).abs() < 1e-12);
+    }
+
+    /// Ten lines are enough, nine are not.
+    #[test]
+    fn few_lines_say_nothing() {
+        let mut entries = two();
+        let of_runs = entries.iter_mut().flat_map(|entry| &mut entry.runs);
+        of_runs.for_each(|run| [run.quality.by_length[0].lines, run.quality.by_length[1].lines] = [10, 9]);
+        assert!(claim(&entries).text.starts_with("BLEU of sources of 1–5 tokens and of 1–5 tokens"));
     }
 }
