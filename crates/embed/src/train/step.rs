@@ -6,7 +6,7 @@ use couplet_data::random::Random;
 use couplet_tensor::SharedRows;
 use couplet_tensor::lane::{Kernel, LANES, Portable, Vector};
 
-use super::near_root::{self, Copies};
+use super::near_root::{Copies, NearRoot};
 use super::{Loss, Model, Settings};
 use crate::corpus::END;
 use crate::huffman::Huffman;
@@ -30,25 +30,13 @@ pub(super) struct Network {
     /// The buckets of the rows behind those of the words.
     buckets: Vec<u32>,
     targets: Targets,
-    /// The first node near the root, and how many they are.
-    near_root: (u32, usize),
+    /// Of the nodes of the tree.
+    near_root: NearRoot,
 }
 
 enum Targets {
     Negative(Negatives, usize),
     Tree(Huffman),
-}
-
-impl Targets {
-    /// The first of the nodes that each thread has copies of, and how many there are: none where there is but one thread.
-    fn near_root(&self, threads: usize, words: usize) -> (u32, usize) {
-        let nodes = words.saturating_sub(1); // the root has the last number
-        let near = match self {
-            Targets::Tree(_) if threads > 1 => near_root::NODES.min(nodes),
-            _ => 0,
-        };
-        ((nodes - near) as u32, near)
-    }
 }
 
 impl Network {
@@ -82,7 +70,8 @@ impl Network {
             Loss::Negative(count) => Targets::Negative(Negatives::new(&vocabulary.counts), count),
             Loss::Hierarchical => Targets::Tree(Huffman::new(&vocabulary.counts)),
         };
-        let near_root = targets.near_root(settings.threads, words);
+        let nodes = if let Targets::Tree(_) = targets { words.saturating_sub(1) } else { 0 };
+        let near_root = NearRoot::new(nodes, settings.threads);
         let outputs = SharedRows::zeros(words, dimension);
         Network { inputs, outputs, rows, starts, buckets, targets, near_root }
     }
@@ -160,12 +149,11 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(network: &Network) -> Worker {
         let row = vec![0.0; network.inputs.width()];
-        let (first, nodes) = network.near_root;
         Worker {
             sentence: Vec::new(),
             now: Prediction::default(),
             next: Prediction::default(),
-            copies: Copies::new(first, nodes, network.inputs.width()),
+            copies: Copies::new(network.near_root, network.outputs.width()),
             hidden: row.clone(),
             gradient: row,
             predictions: 0,
@@ -280,7 +268,7 @@ impl Network {
             Targets::Tree(tree) => {
                 // From the root on, the numbers of a path's nodes fall.
                 for step in tree.path(word as usize) {
-                    let near_root = step.node.checked_sub(self.near_root.0);
+                    let near_root = step.node.checked_sub(self.near_root.first);
                     *of_copies += usize::from(near_root.is_some());
                     questions.push(near_root.unwrap_or(step.node));
                     answers.push(f32::from(!step.second));
