@@ -33,10 +33,11 @@ pub(super) fn claim(entries: &[Entry]) -> Claim {
     }
 }
 
-/// The bins of a model's first run that have lines enough; those of the others are the same.
+/// The bins of a model's first run that have lines enough, or all where none has; those of the others are the same.
 fn bins(entry: &Entry) -> Vec<OfLength> {
-    let all = entry.runs.first().into_iter().flat_map(|run| &run.quality.by_length);
-    all.filter(|of| of.lines >= LEAST_LINES).copied().collect()
+    let all = entry.runs.first().map_or(&[][..], |run| &run.quality.by_length);
+    let enough: Vec<OfLength> = all.iter().filter(|of| of.lines >= LEAST_LINES).copied().collect();
+    if enough.is_empty() { all.to_vec() } else { enough }
 }
 
 fn in_bin(entry: &Entry, bin: usize, figure: impl Fn(&OfLength) -> Option<f64>) -> Option<Spread> {
@@ -77,12 +78,17 @@ mod tests {
         assert!((curves.panels[0].series[0].spread[1] - 0.5f64.sqrt()).abs() < 1e-12);
     }
 
-    /// Ten lines are enough, nine are not.
+    /// Ten lines are enough; nine are not, unless no bin has more.
     #[test]
     fn few_lines_say_nothing() {
-        let mut entries = two();
-        let of_runs = entries.iter_mut().flat_map(|entry| &mut entry.runs);
-        of_runs.for_each(|run| [run.quality.by_length[0].lines, run.quality.by_length[1].lines] = [10, 9]);
-        assert!(claim(&entries).text.starts_with("BLEU of sources of 1–5 tokens and of 1–5 tokens"));
+        let said = |lines: [usize; 2]| {
+            let mut entries = two();
+            for run in entries.iter_mut().flat_map(|entry| &mut entry.runs) {
+                run.quality.by_length.iter_mut().zip(lines).for_each(|(of, lines)| of.lines = lines);
+            }
+            claim(&entries).text
+        };
+        assert!(said([10, 9]).starts_with("BLEU of sources of 1–5 tokens and of 1–5 tokens"));
+        assert!(said([9, 9]).starts_with("BLEU of sources of 1–5 tokens and of >40 tokens"));
     }
 }
