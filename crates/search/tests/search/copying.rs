@@ -1,9 +1,9 @@
 //! Copying, with models that have learnt nothing: what is written step by step is what a whole sequence would be.
 
-use couplet_data::{SourceWords, Tokenizer, TokenizerConfig};
-use couplet_nn::{ModelConfig, Seq2Seq};
+use crate::fixture::Fixture;
+use couplet_data::SourceWords;
+use couplet_nn::ModelConfig;
 use couplet_search::{Model, Network, Next, Request, SearchConfig, Shown, Translator, Unknown};
-use couplet_tensor::{Device, Params};
 
 /// The last two lines have words that no vocabulary has.
 const SOURCES: [&str; 4] = ["call Tom now", "Tom", "please call Zoe at 48213", "Zoe Zoe Ann Zoe"];
@@ -16,30 +16,12 @@ const SETTINGS: [&str; 6] = [
     "kind = 'transformer'\nembedding = 6\nheads = 2",
 ];
 
-struct Fixture {
-    params: Params,
-    model: Seq2Seq,
-    source: Tokenizer,
-    target: Tokenizer,
-}
-
-impl Fixture {
-    fn new(settings: &str, copy: bool) -> Fixture {
-        let tokenizer =
-            |lines: &[&str]| Tokenizer::train(&TokenizerConfig::default(), lines).expect("some words");
-        let (source, target) =
-            (tokenizer(&["please call Tom now", "Tom"]), tokenizer(&["Tom is called now"]));
-        let text =
-            format!("[encoder]\nhidden = 6\nlayers = 1\n[decoder]\nhidden = 10\ncopy = {copy}\n{settings}");
-        let config: ModelConfig = toml::from_str(&text).expect("a sound config");
-        let mut params = Params::new(&Device::cpu(), 5);
-        let model = Seq2Seq::new(&mut params, &config, source.vocabulary_size(), target.vocabulary_size());
-        Fixture { model: model.expect("a sound config"), params, source, target }
-    }
-
-    fn translator(&self) -> Translator<'_> {
-        Translator::new(&self.model, &self.params, &self.source, &self.target)
-    }
+/// A translator of such lines that copies, or one that does not.
+fn fixture(settings: &str, copy: bool) -> Fixture {
+    let text =
+        format!("[encoder]\nhidden = 6\nlayers = 1\n[decoder]\nhidden = 10\ncopy = {copy}\n{settings}");
+    let config: ModelConfig = toml::from_str(&text).expect("a sound config");
+    Fixture::new(&["please call Tom now", "Tom"], &["Tom is called now"], &config)
 }
 
 /// The log-probability of each token of a target, the end included, step by step.
@@ -65,7 +47,7 @@ fn by_steps(fixture: &Fixture, line: &str, target: &str) -> Vec<f32> {
 #[test]
 fn steps_equal_the_sequence() {
     for settings in SETTINGS {
-        let fixture = Fixture::new(settings, true);
+        let fixture = fixture(settings, true);
         for (line, target) in
             [("please call Zoe", "Zoe is called"), ("Ann Tom Zoe Ann", "now Ann Tom Zoe Bob")]
         {
@@ -80,7 +62,7 @@ fn steps_equal_the_sequence() {
 #[test]
 fn batches_and_order_change_nothing() {
     for settings in SETTINGS {
-        let fixture = Fixture::new(settings, true);
+        let fixture = fixture(settings, true);
         let translator = fixture.translator();
         for beam in [1, 4] {
             let config = |batch_tokens| SearchConfig { beam, batch_tokens, ..SearchConfig::default() };
@@ -93,7 +75,7 @@ fn batches_and_order_change_nothing() {
 /// A prefix may have a word of the source that the vocabulary does not have, and none that neither has.
 #[test]
 fn a_prefix_can_be_copied() {
-    let fixture = Fixture::new("", true);
+    let fixture = fixture("", true);
     let asked = |prefix| Request { line: "please call Zoe", prefix, ..Request::default() };
     let config = SearchConfig { max_length_ratio: 0.0, max_length: 4, ..SearchConfig::default() };
     let answers = fixture.translator().answer(&[asked("Zoe now"), asked("Ann")], &config);
@@ -108,7 +90,7 @@ fn a_prefix_can_be_copied() {
 fn the_probability_of_copying_is_shown() {
     let shown = Shown { copying: true, ..Shown::default() };
     for copy in [true, false] {
-        let fixture = Fixture::new("", copy);
+        let fixture = fixture("", copy);
         let translator = Translator { shown, ..fixture.translator() };
         let forced = translator.force("please call Zoe", "Tom is called");
         assert_eq!(forced.copying.len(), if copy { 3 } else { 0 });
@@ -123,7 +105,7 @@ fn the_probability_of_copying_is_shown() {
 #[test]
 fn constraints_and_samples_know_the_words_of_the_source() {
     for copy in [true, false] {
-        let fixture = Fixture::new("", copy);
+        let fixture = fixture("", copy);
         for method in ["beam", "sample"] {
             let config: SearchConfig = toml::from_str(&format!(
                 "method = '{method}'\nunknown = 'avoid'\nno_repeat_ngram = 1\nn_best = 3"

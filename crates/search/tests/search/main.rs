@@ -2,4 +2,5 @@
 
 mod combinations;
 mod copying;
+mod fixture;
 mod translator;

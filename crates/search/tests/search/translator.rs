@@ -1,52 +1,33 @@
 //! Text in, text out, with a model that has learnt nothing: what it writes is nonsense, but always the same nonsense.
 
-use couplet_data::{Tokenizer, TokenizerConfig};
-use couplet_nn::{ModelConfig, Seq2Seq};
+use crate::fixture::Fixture;
+use couplet_nn::ModelConfig;
 use couplet_search::{CoupletConfig, Loaded, Method, Request, SearchConfig, Shown, Translator, broken_rules};
-use couplet_tensor::{Device, Params};
 
 const ENGLISH: [&str; 4] = ["Tom chases Jerry", "the cat sees the dog in the garden", "", "Jerry"];
 const CHINESE: [&str; 2] = ["汤姆 追逐 杰瑞", "花园 里 的 猫 看见 狗"];
 
 const CHARACTERS: &str = "天 星 明 月 人 水 风 雨 山 路 花 鸟 春 夜 长 ， 。";
 
-struct Fixture {
-    params: Params,
-    model: Seq2Seq,
-    source: Tokenizer,
-    target: Tokenizer,
+fn fixture() -> Fixture {
+    with_heads(1)
 }
 
-impl Fixture {
-    fn new() -> Fixture {
-        Fixture::with_heads(1)
-    }
+fn with_heads(heads: usize) -> Fixture {
+    of(&ENGLISH, &CHINESE, heads)
+}
 
-    fn with_heads(heads: usize) -> Fixture {
-        Fixture::of(&ENGLISH, &CHINESE, heads)
-    }
-
-    /// With the words of some lines.
-    fn of(source: &[&str], target: &[&str], heads: usize) -> Fixture {
-        let tokenizer =
-            |lines: &[&str]| Tokenizer::train(&TokenizerConfig::default(), lines).expect("some words");
-        let (source, target) = (tokenizer(source), tokenizer(target));
-        let mut config = ModelConfig::default();
-        (config.encoder.hidden, config.decoder.hidden) = (12.into(), 24);
-        config.attention.heads = heads;
-        let mut params = Params::new(&Device::cpu(), 5);
-        let model = Seq2Seq::new(&mut params, &config, source.vocabulary_size(), target.vocabulary_size());
-        Fixture { model: model.expect("a sound config"), params, source, target }
-    }
-
-    fn translator(&self) -> Translator<'_> {
-        Translator::new(&self.model, &self.params, &self.source, &self.target)
-    }
+/// With the words of some lines.
+fn of(source: &[&str], target: &[&str], heads: usize) -> Fixture {
+    let mut config = ModelConfig::default();
+    (config.encoder.hidden, config.decoder.hidden) = (12.into(), 24);
+    config.attention.heads = heads;
+    Fixture::new(source, target, &config)
 }
 
 #[test]
 fn batches_and_order_change_nothing() {
-    let fixture = Fixture::new();
+    let fixture = fixture();
     let translator = fixture.translator();
     for beam in [1, 4] {
         let config = |batch_tokens| SearchConfig { beam, batch_tokens, ..SearchConfig::default() };
@@ -64,7 +45,7 @@ fn batches_and_order_change_nothing() {
 /// A forced target has the score that the search gives the same output, where that output has an end.
 #[test]
 fn a_forced_target_has_the_score_of_the_search() {
-    let fixture = Fixture::new();
+    let fixture = fixture();
     let translator = fixture.translator();
     let config = SearchConfig { beam: 4, ..SearchConfig::default() };
     for line in ["Tom chases Jerry", "Jerry"] {
@@ -81,7 +62,7 @@ fn a_forced_target_has_the_score_of_the_search() {
 /// What is shown of two heads is one of them, or their mean.
 #[test]
 fn heads_are_shown_one_by_one_or_as_their_mean() {
-    let fixture = Fixture::with_heads(2);
+    let fixture = with_heads(2);
     let forced = |head| {
         let translator = Translator { shown: Shown { head, ..Shown::default() }, ..fixture.translator() };
         translator.force("Tom chases Jerry", "汤姆 追逐 杰瑞").attention.concat()
@@ -97,7 +78,7 @@ fn heads_are_shown_one_by_one_or_as_their_mean() {
 /// Whatever the line, a model that knows nothing keeps the rules of couplets, or says why it cannot.
 #[test]
 fn the_rules_of_couplets_are_kept() {
-    let fixture = Fixture::of(&[CHARACTERS], &[CHARACTERS], 1);
+    let fixture = of(&[CHARACTERS], &[CHARACTERS], 1);
     let lines = [
         "风 雨 山 路 花 鸟 春",
         "山 山 水 水 ， 明 明 月 月",
@@ -130,7 +111,7 @@ fn the_rules_of_couplets_are_kept() {
 /// model that knows nothing are of known words, and end.
 #[test]
 fn scores_are_those_of_the_search() {
-    let fixture = Fixture::of(&[CHARACTERS], &[CHARACTERS], 1);
+    let fixture = of(&[CHARACTERS], &[CHARACTERS], 1);
     let translator = fixture.translator();
     let couplet = CoupletConfig::all();
     let config = SearchConfig { length_penalty: 0.0, n_best: 4, beam: 4, couplet, ..SearchConfig::default() };
@@ -153,7 +134,7 @@ fn scores_are_those_of_the_search() {
 /// A network with itself is the network.
 #[test]
 fn an_ensemble_of_the_same_model_changes_nothing() {
-    let (one, two) = (Fixture::new(), Fixture::new());
+    let (one, two) = (fixture(), fixture());
     let Fixture { params, model, source, target } = two;
     let loaded = Loaded {
         source,
