@@ -37,7 +37,7 @@ pub(super) struct Copies {
     pub(super) rows: SharedRows,
     /// What was there when they were last brought together.
     before: Vec<f32>,
-    /// What was shared then.
+    /// Room for a row of the shared ones.
     shared: Vec<f32>,
     /// How many predictions there were since.
     since: usize,
