@@ -42,13 +42,16 @@ impl Cost {
                 let pairs: Vec<(&[u32], &[u32])> =
                     sources.iter().copied().zip(targets.iter().map(Vec::as_slice)).collect();
                 // What a model that copies can copy.
-                let readers = if loaded.model.copies() { count } else { 0 };
-                let copied = sequences(readers, tokens, vocabularies[1], &mut random);
-                let copied: Vec<&[u32]> = copied.iter().map(Vec::as_slice).collect();
-                let (reading, writing) = searched(loaded, &sources, &copied);
+                let copied =
+                    loaded.model.copies().then(|| sequences(count, tokens, vocabularies[1], &mut random));
+                let copied: Option<Vec<&[u32]>> =
+                    copied.as_ref().map(|copied| copied.iter().map(Vec::as_slice).collect());
+                let (reading, writing) = searched(loaded, &sources, copied.as_deref());
                 let batch = Batch::new(&pairs, &numbers(count), START, END);
-                let batch =
-                    if loaded.model.copies() { batch.copying(&copied, vocabularies[1], UNK) } else { batch };
+                let batch = match &copied {
+                    Some(copied) => batch.copying(copied, vocabularies[1], UNK),
+                    None => batch,
+                };
                 let learning = learnt(&loaded.model, &mut loaded.params, |model, pass| {
                     model.loss(pass, &batch, 0.0).mean
                 });
@@ -96,8 +99,7 @@ fn sequences(count: usize, tokens: usize, vocabulary: usize, random: &mut Random
 }
 
 /// The times to read sources, and to write tokens by a greedy search that does not end.
-fn searched(loaded: &Loaded, sources: &[&[u32]], copied: &[&[u32]]) -> (f64, f64) {
-    let copied = Some(copied).filter(|_| loaded.model.copies());
+fn searched(loaded: &Loaded, sources: &[&[u32]], copied: Option<&[&[u32]]>) -> (f64, f64) {
     let network = Network { model: &loaded.model, params: &loaded.params, shown: Shown::default(), copied };
     let device = loaded.params.device();
     let reading = least(|| {
