@@ -4,12 +4,13 @@
 use crate::cuda::Pointer;
 use crate::device::{Device, on_device};
 use crate::params::{Param, Params};
-use crate::product::Update;
+use crate::product::{Packed, Update};
 use crate::profile::{self, Way};
-use crate::tensor::{Slot, Tensor};
+use crate::tensor::{Block, Slot, Tensor};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A record of operations, from which gradients are computed.
@@ -138,6 +139,17 @@ impl Var {
     /// Where it lives.
     pub fn device(&self) -> &Device {
         self.value.device()
+    }
+
+    /// A packed copy of a block of a weight. A search uses it again at each step, so it is kept; on a tape, an operation over whole
+    /// sequences uses it once before the weight changes, and it would lie in the way where memory is used most.
+    pub(crate) fn packed(&self, block: Block) -> Arc<Packed> {
+        self.value.packed(block, self.node.is_none())
+    }
+
+    /// A packed copy of the whole weight.
+    pub(crate) fn packed_whole(&self, transposed: bool) -> Arc<Packed> {
+        self.value.packed_whole(transposed, self.node.is_none())
     }
 
     /// Whether it is on a tape that is still there.
@@ -307,9 +319,23 @@ impl Gradients<'_> {
 mod tests {
     use super::*;
     use crate::ops::{add, multiply_elements};
+    use crate::params::Init;
 
     fn leaf(tape: &Tape, number: f32) -> Var {
         tape.leaf(Tensor::new(&Device::cpu_with(1, crate::Isa::Portable), 1, 1, &[number]))
+    }
+
+    /// 32 × 32 numbers take 4 KiB.
+    #[test]
+    fn packed_copies_are_kept_where_there_is_no_tape() {
+        let device = Device::cpu();
+        let mut params = Params::new(&device, 1);
+        let weight = params.add("w", 32, 32, Init::Uniform(1.0));
+        let before = device.memory().bytes_used();
+        drop(Tape::new().param(&params, weight).packed_whole(true));
+        assert_eq!(device.memory().bytes_used(), before);
+        drop(Var::constant(params.tensor(weight)).packed_whole(true));
+        assert_eq!(device.memory().bytes_used(), before + 4096);
     }
 
     /// `y = a·w` with `a` from a tape that is gone, as a state carried from one update to the next: dw = a.

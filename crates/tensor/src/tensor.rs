@@ -203,8 +203,8 @@ impl Tensor {
         &self.data()[i * self.columns..(i + 1) * self.columns]
     }
 
-    /// A packed copy of a block. That of a weight is kept until the weight changes.
-    pub(crate) fn packed(&self, block: Block) -> Arc<Packed> {
+    /// A packed copy of a block. That of a weight can be kept until the weight changes.
+    pub(crate) fn packed(&self, block: Block, keep: bool) -> Arc<Packed> {
         let pack = || {
             let part = self.mat().row_block(block.rows.clone()).column_block(block.columns.clone());
             Arc::new(Packed::new(self.device(), if block.transposed { part.transposed() } else { part }))
@@ -215,13 +215,15 @@ impl Tensor {
             return Arc::clone(packed);
         }
         let packed = pack();
-        packs.push((block, Arc::clone(&packed)));
+        if keep {
+            packs.push((block, Arc::clone(&packed)));
+        }
         packed
     }
 
     /// A packed copy of the whole.
-    pub(crate) fn packed_whole(&self, transposed: bool) -> Arc<Packed> {
-        self.packed(Block { rows: 0..self.rows, columns: 0..self.columns, transposed })
+    pub(crate) fn packed_whole(&self, transposed: bool, keep: bool) -> Arc<Packed> {
+        self.packed(Block { rows: 0..self.rows, columns: 0..self.columns, transposed }, keep)
     }
 
     /// Whether packed copies of it are kept.

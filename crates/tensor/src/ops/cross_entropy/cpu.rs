@@ -7,7 +7,7 @@ use crate::product::{Mat, Right, Update, multiply_into, rows_of_blocks};
 use crate::tensor::Tensor;
 
 /// Numbers in a block of logits: large enough for fast products, small enough to stay in a cache.
-const BLOCK: usize = 2 << 20;
+const BLOCK: usize = 1 << 20;
 /// What one logit costs, in simple operations.
 const COST: usize = 8;
 
@@ -53,8 +53,8 @@ pub(crate) fn in_blocks(
         weight: Tensor::zeros(device, classes, inputs),
         bias: Tensor::zeros(device, 1, classes),
     });
-    let to_logits = weight.packed_whole(true);
-    let to_inputs = wanted.then(|| weight.packed_whole(false));
+    let to_logits = weight.packed_whole(true, !wanted);
+    let to_inputs = wanted.then(|| weight.packed_whole(false, false));
     let results = of_rows.columns();
     for start in (0..rows).step_by(block) {
         let end = (start + block).min(rows);

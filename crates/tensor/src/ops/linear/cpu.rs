@@ -35,7 +35,7 @@ pub(crate) fn multiply_weight(
     around: Around,
 ) {
     if weight.keeps_packs() && x.rows() <= KEPT_PACK_ROWS {
-        let packed = weight.packed(Block { rows: 0..weight.rows(), columns, transposed: true });
+        let packed = weight.packed(Block { rows: 0..weight.rows(), columns, transposed: true }, true);
         multiply_around(x.device(), out, stride, x.mat(), Right::Packed(&packed), around);
     } else {
         let right = weight.mat().column_block(columns).transposed();

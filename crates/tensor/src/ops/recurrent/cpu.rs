@@ -28,7 +28,7 @@ pub(super) fn forward(
 
     let mut states: Vec<Tensor> =
         (0..cell.parts()).map(|_| Tensor::scratch(device, rows.total(), hidden)).collect();
-    let packs = gate_packs(cell, weights.state.value(), 0..hidden, true);
+    let packs = gate_packs(cell, &weights.state, 0..hidden, true);
     let layer = LayerLoop {
         cell,
         isa: cpu.isa,
@@ -88,7 +88,7 @@ pub(super) fn backward(
     let (device, hidden) = (x.device(), weights.hidden());
     let Pass { mut slots, states } = pass;
 
-    let packs = gate_packs(cell, weights.state.value(), 0..hidden, false);
+    let packs = gate_packs(cell, &weights.state, 0..hidden, false);
     let layer = LayerLoop {
         cell,
         isa: cpu.isa,

@@ -37,8 +37,8 @@ fn layer_packs(cell: AnyCell, layers: &[LayerWeights], outside: usize, transpose
     let pack = |(i, layer): (usize, &LayerWeights)| {
         let first = if i == 0 { outside } else { 0 };
         Packs {
-            input: gate_packs(cell, layer.input.value(), first..layer.input.columns(), transposed),
-            state: gate_packs(cell, layer.state.value(), 0..layer.hidden(), transposed),
+            input: gate_packs(cell, &layer.input, first..layer.input.columns(), transposed),
+            state: gate_packs(cell, &layer.state, 0..layer.hidden(), transposed),
         }
     };
     layers.iter().enumerate().map(pack).collect()
@@ -130,7 +130,7 @@ pub(super) fn forward(
     );
 
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
-    let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(true));
+    let query_pack = scan.query.as_ref().map(|query| query.packed_whole(true));
     let mut contexts = Tensor::scratch(device, total, width);
     let mut weights = Tensor::scratch(device, total, memory.weight_columns());
     let loops: Vec<LayerLoop> = layers
@@ -214,7 +214,7 @@ pub(super) fn backward(
     let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
 
     let packs = layer_packs(scan.cell, &scan.layers, x.columns(), false);
-    let query_pack = scan.query.as_ref().map(|query| query.value().packed_whole(false));
+    let query_pack = scan.query.as_ref().map(|query| query.packed_whole(false));
     let (slots, states): (Vec<&mut Tensor>, Vec<&[Tensor]>) =
         layers.iter_mut().map(|layer| (&mut layer.slots, layer.states.as_slice())).unzip();
     let loops: Vec<LayerLoop> = slots

@@ -12,7 +12,7 @@ use crate::ops::sums::column_sums;
 use crate::product::{Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
 use crate::rows::{Direction, Rows, Step};
 use crate::shared::Grid;
-use crate::tape::Gradients;
+use crate::tape::{Gradients, Var};
 use crate::tensor::{Block, Tensor};
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) fn biases(
 /// The blocks of a gate weight's columns, one for each gate, packed for products with states (`transposed`) or gradients.
 pub(crate) fn gate_packs(
     cell: AnyCell,
-    weight: &Tensor,
+    weight: &Var,
     columns: Range<usize>,
     transposed: bool,
 ) -> Vec<Arc<Packed>> {
