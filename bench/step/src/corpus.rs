@@ -5,7 +5,7 @@ use anyhow::{Result, anyhow};
 use couplet_data::{DataError, END, Example, Fetch, Position, START, in_order};
 use couplet_nn::{Pass, Seq2Seq, Training};
 use couplet_tensor::optimiser::Optimiser;
-use couplet_tensor::{Device, Isa, Params, Tape};
+use couplet_tensor::{Device, Isa, Params, Tape, give_heap_back};
 use couplet_train::{Config, Corpus, Inherited, Lessons, batch_of, mean_loss};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -58,6 +58,7 @@ pub(crate) fn measure(arguments: &Arguments, threads: usize, dump: Option<&Path>
         save(path, &dumped(&params, &chosen, &valid, settings))?;
     }
 
+    give_heap_back();
     let mut adam = Optimiser::adam().clipped(config.train.clip);
     let (mut measured, mut start) = (0, Instant::now());
     for (i, examples) in chosen.iter().enumerate() {

@@ -84,6 +84,7 @@ pub use cuda::Cuda;
 pub use device::{Cpu, Device, DeviceChoice, DeviceError, Precision, UnknownName};
 pub use lane::Isa;
 pub use memory::{Blocks, OutOfMemory};
+pub use numbers::give_heap_back;
 pub use params::{Init, Param, Params};
 pub use product::{Mat, Update, multiply};
 pub use rows::{Direction, Rows, Step};

@@ -4,8 +4,9 @@ use memmap2::MmapMut;
 
 /// Numbers of a cache line.
 const LINE: usize = 16;
-/// From so many numbers on, they have pages of their own: as many as a large page holds.
-const LARGE: usize = (2 << 20) / size_of::<f32>();
+/// From so many numbers on, they have pages of their own, which go back to the system at once when they are no longer needed. Of
+/// smaller blocks, the heap keeps what lies between others.
+const MANY: usize = (128 << 10) / size_of::<f32>();
 
 /// Numbers that begin where a cache line begins, so that no vector lies in two of them. Many numbers lie in large pages where the
 /// system has them: a product walks over so many places at once that the processor cannot remember where all small pages are.
@@ -17,7 +18,7 @@ pub(crate) enum Numbers {
 impl Numbers {
     /// So many zeros.
     pub(crate) fn new(length: usize) -> Numbers {
-        let pages = (length >= LARGE).then(|| MmapMut::map_anon(length * size_of::<f32>()));
+        let pages = (length >= MANY).then(|| MmapMut::map_anon(length * size_of::<f32>()));
         if let Some(Ok(pages)) = pages {
             prefer_large(&pages);
             return Numbers::Many { pages, length };
@@ -56,13 +57,23 @@ fn prefer_large(pages: &MmapMut) {
     let _ = pages;
 }
 
+/// Gives back to the system what the heap holds but nobody uses: reading a corpus and learning its tokens leaves many holes, and a
+/// training lasts.
+pub fn give_heap_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: any thread may call it at any time; it moves nothing that is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn they_begin_where_a_cache_line_begins_and_are_zero() {
-        for length in [1, 64, 1000, LARGE - 1, LARGE, LARGE + 3] {
+        for length in [1, 64, 1000, MANY - 1, MANY, MANY + 3] {
             let mut numbers = Numbers::new(length);
             assert_eq!(numbers.as_slice().len(), length);
             assert_eq!(numbers.as_slice().as_ptr() as usize % 64, 0, "{length} numbers");
