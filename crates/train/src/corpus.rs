@@ -20,9 +20,14 @@ use couplet_tensor::Params;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Pairs as ids, without special tokens, each with its place as its number.
+/// Pairs as ids, without special tokens, each with its place as its number. All ids lie in one row: if every side of every pair had
+/// memory of its own, they would take several times as much.
 #[derive(Clone, Debug, Default)]
-pub struct Examples(Vec<Example>);
+pub struct Examples {
+    ids: Vec<u32>,
+    /// Where the source of each ends among the ids, its target, and what it can copy, in this order.
+    ends: Vec<[usize; 3]>,
+}
 
 /// All that a run needs of its data.
 #[derive(Debug)]
@@ -396,32 +401,45 @@ impl Examples {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.ends.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ends.is_empty()
     }
 
     /// One of them.
-    pub fn get(&self, number: u32) -> &Example {
-        &self.0[number as usize]
+    pub fn get(&self, number: u32) -> Example {
+        let [source, target, copied] = self.parts(number as usize).map(<[u32]>::to_vec);
+        Example { number, source, target, copied }
+    }
+
+    /// The source of one, its target, and what it can copy.
+    fn parts(&self, place: usize) -> [&[u32]; 3] {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before][2]);
+        let [source, target, copied] = self.ends[place];
+        [&self.ids[start..source], &self.ids[source..target], &self.ids[target..copied]]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = [&[u32]; 3]> {
+        (0..self.len()).map(|place| self.parts(place))
     }
 
     /// What each costs a batch: the source's tokens, and the target's with its end.
     pub fn costs(&self) -> Vec<(usize, usize)> {
-        self.0.iter().map(|example| (example.source.len(), example.target.len() + 1)).collect()
+        self.iter().map(|[source, target, _]| (source.len(), target.len() + 1)).collect()
     }
 
     /// Packs some of them for a model.
     pub fn batch(&self, numbers: &[u32], model: &Seq2Seq) -> Batch {
-        batch_of(numbers.iter().map(|&number| self.get(number)), model)
+        let examples: Vec<Example> = numbers.iter().map(|&number| self.get(number)).collect();
+        batch_of(&examples, model)
     }
 
     /// Pieces of at most so many tokens, of texts that are the same on both sides.
     fn in_pieces(self, most: usize) -> Examples {
-        let pieces = self.0.iter().flat_map(|text| text.source.chunks(most));
+        let pieces = self.iter().flat_map(|[text, ..]| text.chunks(most));
         pieces
             .map(|piece| Example { source: piece.to_vec(), target: piece.to_vec(), ..Example::default() })
             .collect()
@@ -439,7 +457,7 @@ impl Examples {
     }
 
     fn checksum(&self) -> u32 {
-        self.0.iter().fold(0, |sum, Example { source, target, copied, .. }| {
+        self.iter().fold(0, |sum, [source, target, copied]| {
             let sum = add_to_checksum(sum, source, target);
             if copied.is_empty() { sum } else { add_to_checksum(sum, copied, &[]) }
         })
@@ -449,7 +467,17 @@ impl Examples {
 /// They are numbered anew, by their places.
 impl FromIterator<Example> for Examples {
     fn from_iter<I: IntoIterator<Item = Example>>(examples: I) -> Examples {
-        Examples((0..).zip(examples).map(|(number, example)| Example { number, ..example }).collect())
+        let mut all = Examples::default();
+        for Example { source, target, copied, .. } in examples {
+            let ends = [source, target, copied].map(|part| {
+                all.ids.extend(part);
+                all.ids.len()
+            });
+            all.ends.push(ends);
+        }
+        all.ids.shrink_to_fit();
+        all.ends.shrink_to_fit();
+        all
     }
 }
 
@@ -459,10 +487,31 @@ impl Fetch for Examples {
     }
 
     fn lengths(&self) -> Result<Vec<(u32, u32)>, DataError> {
-        Ok(self.0.iter().map(Example::lengths).collect())
+        Ok(self.iter().map(|[source, target, _]| (source.len() as u32, target.len() as u32)).collect())
     }
 
     fn fetch(&self, numbers: &[u32]) -> Result<Vec<Example>, DataError> {
-        Ok(numbers.iter().map(|&number| self.get(number).clone()).collect())
+        Ok(numbers.iter().map(|&number| self.get(number)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sides of 2 and 1, 0 and 3, and 1 and 0 ids, the last with one that can be copied.
+    #[test]
+    fn examples_come_back_as_they_went_in() {
+        let example = |number, source: &[u32], target: &[u32], copied: &[u32]| Example {
+            number,
+            source: source.to_vec(),
+            target: target.to_vec(),
+            copied: copied.to_vec(),
+        };
+        let given =
+            [example(0, &[7, 8], &[9], &[]), example(1, &[], &[1, 2, 3], &[]), example(2, &[4], &[], &[5])];
+        let examples: Examples = given.iter().cloned().collect();
+        assert_eq!(examples.fetch(&[2, 0, 1]).unwrap(), [2, 0, 1].map(|number| given[number].clone()));
+        assert_eq!(examples.costs(), [(2, 2), (0, 4), (1, 1)]);
     }
 }
