@@ -3,7 +3,7 @@
 use crate::config::{BridgeKind, StateShape};
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::{gather_rows, tanh};
+use couplet_tensor::ops::gather_rows;
 use couplet_tensor::{Params, Tensor, Var};
 
 /// The way from one to the other.
@@ -53,7 +53,7 @@ impl Bridge {
                 Var::constant(Tensor::zeros(pass.params().device(), of.len(), self.to.widths[layer]))
             }
             Way::Copy => source(layer, part),
-            Way::Dense(dense) => tanh(&dense[layer][part].forward(pass, &source(layer, part))), // [readers, hidden]
+            Way::Dense(dense) => dense[layer][part].tanh(pass, &source(layer, part)), // [readers, hidden]
         };
         let of_layer = |layer| (0..self.to.parts).map(|part| first(layer, part)).collect();
         (0..self.to.widths.len()).map(of_layer).collect()

@@ -4,7 +4,7 @@ use crate::config::{ContextConfig, ContextKind};
 use crate::encoder::Encoded;
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::{Pooling, pool, tanh};
+use couplet_tensor::ops::{Pooling, pool};
 use couplet_tensor::{Params, Var};
 
 /// The states of each source as one vector: batch × width. `None` makes none of them.
@@ -45,8 +45,8 @@ impl Context {
     pub fn forward(&self, pass: &Pass, encoded: &Encoded) -> Told {
         let ContextConfig { kind, to, .. } = self.config;
         let context = pooled(kind, encoded).map(|c| match &self.projection {
-            Some(projection) => tanh(&projection.forward(pass, &c)), // [batch, projection]
-            None => c,                                               // [batch, width]
+            Some(projection) => projection.tanh(pass, &c), // [batch, projection]
+            None => c,                                     // [batch, width]
         });
         let first = match &context {
             Some(_) if self.config.is_last_state() => encoded.last.clone(),

@@ -2,7 +2,10 @@
 
 use crate::cell::Cell;
 use crate::pass::Pass;
-use couplet_tensor::ops::{AnyCell, GateNorm, LayerWeights, Norm, Recurrent, embedding, linear, recurrent};
+use couplet_tensor::activation::Tanh;
+use couplet_tensor::ops::{
+    AnyCell, GateNorm, LayerWeights, Norm, Recurrent, dense, embedding, linear, recurrent, tanh,
+};
 use couplet_tensor::{Direction, Init, Param, Params, Rows, Var};
 use std::sync::Arc;
 
@@ -45,6 +48,14 @@ impl Linear {
     pub fn forward(&self, pass: &Pass, x: &Var) -> Var {
         let (weight, bias) = self.weights(pass);
         linear(x, &weight, bias.as_ref())
+    }
+
+    /// `tanh(x·Wᵀ + b)`; with a bias it is one operation, which keeps nothing but its result.
+    pub fn tanh(&self, pass: &Pass, x: &Var) -> Var {
+        match self.weights(pass) {
+            (weight, Some(bias)) => dense::<Tanh>(x, &weight, &bias, None),
+            (weight, None) => tanh(&linear(x, &weight, None)),
+        }
     }
 
     /// The weight and the bias as variables.

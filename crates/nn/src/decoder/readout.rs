@@ -1,7 +1,7 @@
 use crate::config::ReadoutKind;
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::{concat_columns, tanh};
+use couplet_tensor::ops::concat_columns;
 use couplet_tensor::{Params, Var};
 
 /// What a token is predicted from: the state `s` itself, or with the contexts `c` of the step, and perhaps the vector `x` of the
@@ -39,7 +39,7 @@ impl Readout {
         let Some(mix) = &self.mix else { return state.clone() };
         let word = self.word.then_some(word);
         let joined: Vec<&Var> = std::iter::once(state).chain(contexts).chain(word).collect();
-        tanh(&mix.forward(pass, &concat_columns(&joined)))
+        mix.tanh(pass, &concat_columns(&joined))
     }
 }
 
