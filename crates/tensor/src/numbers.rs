@@ -57,16 +57,6 @@ fn prefer_large(pages: &MmapMut) {
     let _ = pages;
 }
 
-/// Gives back to the system what the heap holds but nobody uses: reading a corpus and learning its tokens leaves many holes, and a
-/// training lasts.
-pub fn give_heap_back() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: any thread may call it at any time; it moves nothing that is in use.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
