@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Pairs as ids, without special tokens, each with its place as its number. All ids lie in one row: if every side of every pair had
-/// memory of its own, they would take several times as much.
+/// memory of its own, that of short sentences would be doubled by what it takes to find it.
 #[derive(Clone, Debug, Default)]
 pub struct Examples {
     ids: Vec<u32>,
