@@ -22,12 +22,11 @@ impl<'a> SharedSlice<'a> {
         SharedSlice { start: slice.as_mut_ptr(), length: slice.len(), lifetime: PhantomData }
     }
 
-    fn check(&self, range: &Range<usize>) {
-        assert!(
-            range.start <= range.end && range.end <= self.length,
-            "range {range:?} of a slice of {} numbers",
-            self.length
-        );
+    #[inline(always)]
+    fn check(&self, &Range { start, end }: &Range<usize>) {
+        if start > end || end > self.length {
+            outside(start..end, self.length);
+        }
     }
 
     /// # Safety
@@ -47,6 +46,13 @@ impl<'a> SharedSlice<'a> {
         // SAFETY: the range lies inside the slice; the caller keeps writers away from it.
         unsafe { std::slice::from_raw_parts(self.start.add(range.start), range.len()) }
     }
+}
+
+/// A call of its own: what a message is made of must lie in memory, and would be written there at every check.
+#[cold]
+#[inline(never)]
+fn outside(range: Range<usize>, length: usize) -> ! {
+    panic!("range {range:?} of a slice of {length} numbers")
 }
 
 /// A place in a shared slice from which rows go on at a fixed distance.

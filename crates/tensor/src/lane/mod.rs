@@ -12,6 +12,7 @@ mod vector;
 use std::ops::{Add, Mul, Neg, Sub};
 
 pub use portable::Portable;
+pub(crate) use vector::in_vectors;
 pub use vector::{Isa, Kernel, LANES, Vector};
 
 /// One number, or several side by side, on which the mathematics of a cell or a score is carried out.

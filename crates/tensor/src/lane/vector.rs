@@ -2,6 +2,8 @@
 
 use super::avx2::{self, Avx2};
 use super::{Lane, Portable};
+use std::iter::StepBy;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// How many numbers a [`Vector`] holds, on every machine: so that sums are formed in the same order everywhere.
@@ -67,6 +69,14 @@ pub trait Vector: Lane {
     fn largest(self) -> f32 {
         self.array().into_iter().fold(f32::NEG_INFINITY, f32::max)
     }
+}
+
+/// Where the full vectors of a range begin, and what is left over. A loop over the first is known to have nothing but full ones, so that
+/// it needs no questions about their lengths.
+#[inline(always)]
+pub(crate) fn in_vectors(range: Range<usize>) -> (StepBy<Range<usize>>, Range<usize>) {
+    let full = range.end - range.len() % LANES;
+    ((range.start..full).step_by(LANES), full..range.end)
 }
 
 /// `e^x` from multiplications and additions alone, the same steps on every machine.

@@ -1,7 +1,7 @@
 //! A cell's mathematics over the rows and units of one time step.
 
 use crate::cell::{Cell, MAX_PARTS, MAX_SLOTS, slots};
-use crate::lane::{Isa, Kernel, LANES, Vector};
+use crate::lane::{Isa, Kernel, LANES, Vector, in_vectors};
 use crate::shared::Grid;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -23,14 +23,6 @@ pub(crate) struct Units<'a> {
 
 impl Units<'_> {
     #[inline(always)]
-    fn chunks(&self) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
-        let units = self.units.clone();
-        (0..self.rows).flat_map(move |row| {
-            let end = units.end;
-            units.clone().step_by(LANES).map(move |start| (row, start..(start + LANES).min(end)))
-        })
-    }
-
     fn slot(&self, slot: usize, units: &Range<usize>) -> Range<usize> {
         slot * self.hidden + units.start..slot * self.hidden + units.end
     }
@@ -42,7 +34,7 @@ impl Units<'_> {
         let mut values = [V::lit(0.0); MAX_SLOTS];
         for (slot, value) in values.iter_mut().enumerate().take(slots::<C>()) {
             // SAFETY: handed on.
-            *value = V::load(unsafe { self.slots.row(row, self.slot(slot, units)) });
+            *value = unsafe { load(self.slots, row, self.slot(slot, units)) };
         }
         values
     }
@@ -63,15 +55,27 @@ impl Units<'_> {
     }
 }
 
+/// Some columns of a row. Those of the next row are asked for: they lie too far off for the machine to foresee them.
+///
+/// # Safety
+/// Nobody may write to them.
+#[inline(always)]
+unsafe fn load<V: Vector>(from: Grid, row: usize, columns: Range<usize>) -> V {
+    // SAFETY: handed on.
+    let numbers = unsafe { from.row(row, columns) };
+    V::fetch(numbers.as_ptr().wrapping_add(from.stride()));
+    V::load(numbers)
+}
+
 /// # Safety
 /// Nobody may write to these units of the parts.
 #[inline(always)]
-unsafe fn load_parts<V: Vector>(parts: &Parts, row: usize, units: &Range<usize>) -> [V; MAX_PARTS] {
+unsafe fn load_parts<C: Cell, V: Vector>(parts: &Parts, row: usize, units: &Range<usize>) -> [V; MAX_PARTS] {
     let mut values = [V::lit(0.0); MAX_PARTS];
-    for (part, value) in parts.iter().zip(&mut values) {
+    for (part, value) in parts.iter().zip(&mut values).take(C::PARTS) {
         if let Some(part) = part {
             // SAFETY: handed on.
-            *value = V::load(unsafe { part.row(row, units.clone()) });
+            *value = unsafe { load(*part, row, units.clone()) };
         }
     }
     values
@@ -80,11 +84,43 @@ unsafe fn load_parts<V: Vector>(parts: &Parts, row: usize, units: &Range<usize>)
 /// # Safety
 /// Nobody else may use these units of the parts.
 #[inline(always)]
-unsafe fn store_parts<V: Vector>(parts: &Parts, row: usize, units: &Range<usize>, values: [V; MAX_PARTS]) {
-    for (part, value) in parts.iter().zip(values) {
+unsafe fn store_parts<C: Cell, V: Vector>(
+    parts: &Parts,
+    row: usize,
+    units: &Range<usize>,
+    values: [V; MAX_PARTS],
+) {
+    for (part, value) in parts.iter().zip(values).take(C::PARTS) {
         if let Some(part) = part {
             // SAFETY: handed on.
             value.store(unsafe { part.row_mut(row, units.clone()) });
+        }
+    }
+}
+
+/// What is done with each vector of units.
+trait EachVector {
+    /// # Safety
+    /// As for [`forward`] or [`backward`].
+    unsafe fn at<V: Vector>(&self, row: usize, range: Range<usize>);
+
+    /// Row by row.
+    ///
+    /// # Safety
+    /// As for [`EachVector::at`].
+    #[inline(always)]
+    unsafe fn walk<V: Vector>(&self, units: &Units) {
+        let (vectors, rest) = in_vectors(units.units.clone());
+        for row in 0..units.rows {
+            // SAFETY: handed on.
+            unsafe {
+                for start in vectors.clone() {
+                    self.at::<V>(row, start..start + LANES);
+                }
+                if !rest.is_empty() {
+                    self.at::<V>(row, rest.clone());
+                }
+            }
         }
     }
 }
@@ -108,16 +144,22 @@ impl<C: Cell> Kernel for Forward<'_, C> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
+        // SAFETY: as promised where it is run.
+        unsafe { self.walk::<V>(self.units) }
+    }
+}
+
+impl<C: Cell> EachVector for Forward<'_, C> {
+    #[inline(always)]
+    unsafe fn at<V: Vector>(&self, row: usize, range: Range<usize>) {
         let units = self.units;
-        for (row, range) in units.chunks() {
-            // SAFETY: as promised where it is run.
-            unsafe {
-                let mut slots = units.load_slots::<C, V>(row, &range);
-                let mut state = load_parts::<V>(&units.before, row, &range);
-                C::forward(&mut slots[..crate::cell::slots::<C>()], &mut state[..C::PARTS]);
-                units.store_slots::<C, V>(row, &range, slots);
-                store_parts(&units.after, row, &range, state);
-            }
+        // SAFETY: handed on.
+        unsafe {
+            let mut slots = units.load_slots::<C, V>(row, &range);
+            let mut state = load_parts::<C, V>(&units.before, row, &range);
+            C::forward(&mut slots[..crate::cell::slots::<C>()], &mut state[..C::PARTS]);
+            units.store_slots::<C, V>(row, &range, slots);
+            store_parts::<C, V>(&units.after, row, &range, state);
         }
     }
 }
@@ -144,27 +186,33 @@ impl<C: Cell> Kernel for Backward<'_, C> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
+        // SAFETY: as promised where it is run.
+        unsafe { self.walk::<V>(self.units) }
+    }
+}
+
+impl<C: Cell> EachVector for Backward<'_, C> {
+    #[inline(always)]
+    unsafe fn at<V: Vector>(&self, row: usize, range: Range<usize>) {
         let units = self.units;
-        for (row, range) in units.chunks() {
-            // SAFETY: as promised where it is run.
-            unsafe {
-                let mut slots = units.load_slots::<C, V>(row, &range);
-                let before = load_parts::<V>(&units.before, row, &range);
-                let after = load_parts::<V>(&units.after, row, &range);
-                let mut gradient = load_parts::<V>(self.running, row, &range);
-                if let Some(upstream) = self.upstream {
-                    gradient[0] = gradient[0] + V::load(upstream.row(row, range.clone()));
-                }
-                let parts = ..C::PARTS;
-                C::backward(
-                    &mut slots[..crate::cell::slots::<C>()],
-                    &before[parts],
-                    &after[parts],
-                    &mut gradient[parts],
-                );
-                units.store_slots::<C, V>(row, &range, slots);
-                store_parts(self.running, row, &range, gradient);
+        // SAFETY: handed on.
+        unsafe {
+            let mut slots = units.load_slots::<C, V>(row, &range);
+            let before = load_parts::<C, V>(&units.before, row, &range);
+            let after = load_parts::<C, V>(&units.after, row, &range);
+            let mut gradient = load_parts::<C, V>(self.running, row, &range);
+            if let Some(upstream) = self.upstream {
+                gradient[0] = gradient[0] + load(upstream, row, range.clone());
             }
+            let parts = ..C::PARTS;
+            C::backward(
+                &mut slots[..crate::cell::slots::<C>()],
+                &before[parts],
+                &after[parts],
+                &mut gradient[parts],
+            );
+            units.store_slots::<C, V>(row, &range, slots);
+            store_parts::<C, V>(self.running, row, &range, gradient);
         }
     }
 }
