@@ -1,8 +1,9 @@
 //! Attention of one row, on vectors of lanes.
 
 use super::Memory;
-use crate::lane::{Isa, Kernel, LANES, Vector};
+use crate::lane::{Isa, Kernel, LANES, Vector, in_vectors};
 use crate::ops::sums::{dot, softmax_row, softmax_row_back, weighted_rows};
+use crate::product::Mat;
 use crate::rows::Rows;
 use crate::score::Score;
 use crate::shared::Grid;
@@ -13,8 +14,8 @@ use std::ops::Range;
 /// The tensors of a [`Memory`], which all workers read.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
-    pub(crate) keys: &'a Tensor,
-    pub(crate) values: &'a Tensor,
+    pub(crate) keys: Mat<'a>,
+    pub(crate) values: Mat<'a>,
     pub(crate) heads: usize,
     /// Columns of a head's keys.
     depth: usize,
@@ -28,8 +29,8 @@ impl<'a> Sources<'a> {
     pub(crate) fn new(memory: &'a Memory) -> Self {
         let (depth, width) = memory.of_head();
         Sources {
-            keys: memory.keys.value(),
-            values: memory.values.value(),
+            keys: memory.keys.value().mat(),
+            values: memory.values.value().mat(),
             heads: memory.heads,
             depth,
             width,
@@ -299,55 +300,98 @@ impl<S: Score> Kernel for Scored<S, Backward<'_>> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Vector>(self) {
-        let Backward { query, vector, source, bend, dquery, dvector, dbend, .. } = self.row;
-        let depth = query.len();
-        let columns = source.key_columns();
+    fn run<V: Vector>(mut self) {
+        let row = &mut self.row;
+        let (source, bend) = (row.source, row.bend);
         let steps = bend.steps(source.length());
-        let (weights, denergy) = (&self.row.weights[steps.clone()], &mut self.row.denergy[steps.clone()]);
+        let (weights, denergy) = (&row.weights[steps.clone()], &mut row.denergy[steps.clone()]);
         for (step, denergy) in steps.clone().zip(denergy.iter_mut()) {
-            let of_weight = self.row.dweights.map_or(0.0, |dweights| dweights[step]);
-            *denergy = dot::<V>(source.value(step), self.row.dcontext) + of_weight;
+            let of_weight = row.dweights.map_or(0.0, |dweights| dweights[step]);
+            *denergy = dot::<V>(source.value(step), row.dcontext) + of_weight;
         }
         match bend.falling() {
             None => softmax_row_back::<V>(weights, denergy),
             Some(window) => {
-                dbend.dplace[0] = window.back::<V>(steps.clone(), weights, denergy, source.length());
+                row.dbend.dplace[0] = window.back::<V>(steps.clone(), weights, denergy, source.length());
             }
         }
 
-        dquery.fill(0.0);
-        dbend.dso_far.fill(0.0);
-        for (step, &denergy) in steps.zip(denergy.iter()) {
-            let key = source.key(step);
-            // SAFETY: the rows of a source belong to the worker that handles it.
-            let dkey = unsafe { self.row.dkeys.row_mut(source.row(step), columns.clone()) };
-            let mut dso_far = V::lit(0.0);
-            for range in blocks(depth) {
-                let q = V::load(&query[range.clone()]);
-                let k = match &bend.coverage {
-                    None => V::load(&key[range.clone()]),
-                    Some(covered) => covered.key(step, key, range.clone()),
-                };
-                let v = V::load(part(vector, range.clone()));
-                let [dq, dk, dv] = S::term_back(q, k, v, V::lit(denergy));
-                (V::load(&dquery[range.clone()]) + dq).store(&mut dquery[range.clone()]);
-                (V::load(&dkey[range.clone()]) + dk).store(&mut dkey[range.clone()]);
-                if S::VECTOR {
-                    (V::load(&dvector[range.clone()]) + dv).store(&mut dvector[range.clone()]);
-                }
-                if let Some(covered) = &bend.coverage {
-                    // Behind the last place, weights are loaded as zeros.
-                    dso_far = dso_far + dk * V::load(&covered.weight[range.clone()]);
-                    let dweight = V::load(&dbend.dweight[range.clone()]) + dk * V::lit(covered.so_far[step]);
-                    dweight.store(&mut dbend.dweight[range]);
-                }
-            }
-            if bend.coverage.is_some() {
-                dbend.dso_far[step] = dso_far.sum();
-            }
+        row.dquery.fill(0.0);
+        row.dbend.dso_far.fill(0.0);
+        for step in steps {
+            self.step_back::<V>(step);
         }
     }
+}
+
+impl<S: Score> Scored<S, Backward<'_>> {
+    /// From the gradient of a step's energy to those of query, key and vector.
+    #[inline(always)]
+    fn step_back<V: Vector>(&mut self, step: usize) {
+        let Backward { query, vector, source, bend, denergy, dquery, dkeys, dvector, dbend, .. } =
+            &mut self.row;
+        // SAFETY: the rows of a source belong to the worker that handles it.
+        let dkey = unsafe { dkeys.row_mut(source.row(step), source.key_columns()) };
+        let mut back = TermsBack {
+            inputs: [query, source.key(step), vector],
+            gradients: [dquery, dkey, dvector],
+            denergy: V::lit(denergy[step]),
+            covered: bend.coverage.map(|covered| (V::lit(covered.so_far[step]), covered.weight)),
+            dweight: dbend.dweight,
+            dso_far: V::lit(0.0),
+        };
+        let (vectors, rest) = in_vectors(0..query.len());
+        for start in vectors {
+            back.at::<S>(start..start + LANES);
+        }
+        if !rest.is_empty() {
+            back.at::<S>(rest);
+        }
+        if bend.coverage.is_some() {
+            dbend.dso_far[step] = back.dso_far.sum();
+        }
+    }
+}
+
+/// The way back through the terms of an energy.
+struct TermsBack<'a, V> {
+    /// Query, key and vector.
+    inputs: [&'a [f32]; 3],
+    /// Theirs; added to.
+    gradients: [&'a mut [f32]; 3],
+    denergy: V,
+    /// The weight so far, and what it is multiplied with.
+    covered: Option<(V, &'a [f32])>,
+    dweight: &'a mut [f32],
+    dso_far: V,
+}
+
+impl<V: Vector> TermsBack<'_, V> {
+    #[inline(always)]
+    fn at<S: Score>(&mut self, range: Range<usize>) {
+        let [query, key, vector] = self.inputs;
+        let (q, mut k) = (V::load(&query[range.clone()]), V::load(&key[range.clone()]));
+        if let Some((so_far, weight)) = self.covered {
+            k = V::load(&weight[range.clone()]) * so_far + k;
+        }
+        let [dq, dk, dv] = S::term_back(q, k, V::load(part(vector, range.clone())), self.denergy);
+        let [dquery, dkey, dvector] = &mut self.gradients;
+        add(dq, &mut dquery[range.clone()]);
+        add(dk, &mut dkey[range.clone()]);
+        if S::VECTOR {
+            add(dv, &mut dvector[range.clone()]);
+        }
+        if let Some((so_far, weight)) = self.covered {
+            // Behind the last place, weights are loaded as zeros.
+            self.dso_far = self.dso_far + dk * V::load(&weight[range.clone()]);
+            add(dk * so_far, &mut self.dweight[range]);
+        }
+    }
+}
+
+#[inline(always)]
+fn add<V: Vector>(x: V, to: &mut [f32]) {
+    (V::load(to) + x).store(to);
 }
 
 /// The gradient of a head's values of one source, from the weights and context gradients of all rows that read it. It is run by the worker
