@@ -206,6 +206,11 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn fetch_for_later(address: *const f32) {
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) };
+        }
+
+        #[inline(always)]
         unsafe fn load_raw(from: *const f32) -> Self {
             Avx2(unsafe { _mm256_loadu_ps(from) })
         }

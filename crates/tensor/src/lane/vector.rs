@@ -48,6 +48,9 @@ pub trait Vector: Lane {
     /// Asks for the cache line of an address that is soon to be read. Any address will do, and nothing is read.
     #[inline(always)]
     fn fetch(_address: *const f32) {}
+    /// The same for one that is read later: it goes to the second cache and pushes nothing out of the first.
+    #[inline(always)]
+    fn fetch_for_later(_address: *const f32) {}
     /// The square root.
     fn sqrt(self) -> Self;
     /// `self / other`.

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// Rows of a strip: with two vectors of columns, twelve sums, two vectors of `b` and one of `a` fill the registers of AVX2.
 pub(crate) const STRIP: usize = 6;
+/// Up to this many rows, blocks are half as deep.
+const SHALLOW_ROWS: usize = 32;
 /// Panels that a single row runs over at once, so that enough independent sums are under way.
 const ROW_PANELS: usize = 4;
 
@@ -60,6 +62,8 @@ impl Kernel for Panels<'_> {
         let (rows, depth) = (a.rows(), a.columns());
         let left = a.from(0, 0).as_ptr();
         let strips = rows.div_ceil(STRIP);
+        // Few rows of `a` then fit the first cache beside the panel.
+        let block_depth = if rows <= SHALLOW_ROWS { DEPTH / 2 } else { DEPTH };
         if rows == 1 {
             while panels.len() >= ROW_PANELS && (panels.start + ROW_PANELS) * PANEL <= b.columns {
                 let out = target.at(0, panels.start * PANEL).pointer(1, ROW_PANELS * PANEL);
@@ -71,14 +75,15 @@ impl Kernel for Panels<'_> {
         }
         for panel in panels {
             let width = PANEL.min(b.columns - panel * PANEL);
-            for start in (0..depth).step_by(DEPTH) {
-                let ks = start..(start + DEPTH).min(depth);
+            for start in (0..depth).step_by(block_depth) {
+                let ks = start..(start + block_depth).min(depth);
                 let right = b.panel(panel, ks.clone()).as_ptr();
                 let add = add || start > 0;
                 let shape =
                     Strip { depth: ks.len(), row_stride, k_stride, out_stride: target.stride(), width, add };
                 let mut top = 0;
                 for strip in 0..strips {
+                    fetch_share::<V>(right.wrapping_add(ks.len() * PANEL), ks.len(), strip, strips);
                     let height = (rows - top).div_ceil(strips - strip);
                     let out = target.at(top, panel * PANEL).pointer(height, width);
                     let left = a.from(top, start).as_ptr();
@@ -89,6 +94,14 @@ impl Kernel for Panels<'_> {
                 }
             }
         }
+    }
+}
+
+/// Asks for a share of a panel's next `rows`, while others are multiplied: a weight seldom fits the caches.
+#[inline(always)]
+fn fetch_share<V: Vector>(panel: *const f32, rows: usize, share: usize, shares: usize) {
+    for row in share * rows / shares..(share + 1) * rows / shares {
+        V::fetch_for_later(panel.wrapping_add(row * PANEL));
     }
 }
 
