@@ -9,6 +9,7 @@ use crate::device::{Device, on_device};
 use crate::numbers::Numbers;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeBounds;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -130,7 +131,8 @@ impl Blocks {
         if limit > 0 && self.bytes_used() + bytes > limit {
             self.no_room(device, bytes);
         }
-        let block = self.reuse(class).unwrap_or_else(|| self.take_new(device, class));
+        // Or one that is a little larger: batches of real text are all of different sizes.
+        let block = self.reuse(class..=class + class / 4).unwrap_or_else(|| self.take_new(device, class));
         let used = self.used.fetch_add(block.bytes(), Ordering::Relaxed) + block.bytes();
         self.most_used.fetch_max(used, Ordering::Relaxed);
         block
@@ -142,12 +144,13 @@ impl Blocks {
     }
 
     /// Gives free blocks that this update has not used back, the largest first, until so many bytes fit beside the others into
-    /// what was ever in use, and a sixteenth: where the sizes of batches vary, blocks of sizes that have gone would pile up.
-    fn make_room(&self, bytes: usize) {
+    /// what was ever in use, and a little more: where the sizes of batches vary, blocks of sizes that have gone would pile up. Tells
+    /// whether they fit now.
+    fn make_room(&self, bytes: usize) -> bool {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let update = self.updates.load(Ordering::Relaxed);
         let most = self.most_used.load(Ordering::Relaxed).max(self.bytes_used() + bytes);
-        let too_much = || self.bytes_held() + bytes > most + most / 16;
+        let too_much = || self.bytes_held() + bytes > most + most / 64;
         for blocks in free.values_mut().rev() {
             blocks.retain(|free| {
                 let goes = free.update < update && too_much();
@@ -158,11 +161,16 @@ impl Blocks {
             });
         }
         free.retain(|_, blocks| !blocks.is_empty());
+        !too_much()
     }
 
+    /// A block from the system; or, where too much is held already, a free one of any larger size.
     fn take_new(&self, device: &Device, length: usize) -> Block {
         // Giving a block of a GPU back waits for all of its work.
-        on_device!(device, _cpu => self.make_room(length * size_of::<f32>()), _cuda => ());
+        let fits = on_device!(device, _cpu => self.make_room(length * size_of::<f32>()), _cuda => true);
+        if let Some(block) = (!fits).then(|| self.reuse(length..)).flatten() {
+            return block;
+        }
         let block = Block::new(device, length).or_else(|| {
             // What is free in other sizes may make room.
             self.release();
@@ -174,10 +182,10 @@ impl Blocks {
         block
     }
 
-    /// A free block of the class, or of one that is a little larger: batches of real text are all of different sizes.
-    fn reuse(&self, class: usize) -> Option<Block> {
+    /// The shortest of the free blocks of these lengths.
+    fn reuse(&self, lengths: impl RangeBounds<usize>) -> Option<Block> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let (&length, blocks) = free.range_mut(class..=class + class / 4).next()?;
+        let (&length, blocks) = free.range_mut(lengths).next()?;
         let block = blocks.pop();
         if blocks.is_empty() {
             free.remove(&length);
@@ -302,6 +310,21 @@ mod tests {
         memory.end_update();
         drop(Buffer::new(&device, 15_000));
         assert!(memory.bytes_held() < 100_000, "{memory:?}");
+    }
+
+    #[test]
+    fn a_larger_block_serves_before_more_is_held_than_was_in_use() {
+        let device = Device::cpu();
+        let memory = device.memory();
+        let _small = Buffer::new(&device, 10_000);
+        drop(Buffer::new(&device, 40_000));
+        let (taken, held) = (memory.blocks_taken(), memory.bytes_held());
+        let _another = Buffer::new(&device, 10_000);
+        assert_eq!(
+            (memory.blocks_taken(), memory.bytes_held()),
+            (taken, held),
+            "it is in the block of 40,000"
+        );
     }
 
     #[test]
