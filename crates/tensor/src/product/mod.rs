@@ -234,7 +234,9 @@ fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, around: Ar
     };
     let right = right.as_mut().map(|buffer| SharedSlice::new(buffer.numbers_mut()));
     let tiles = Tiles::new(workers, m, panels);
-    let left_size = tiles.height.min(HEIGHT).div_ceil(STRIP) * strip_size(DEPTH.min(k));
+    // A packed `b` is a weight, which may lie far off: with more rows in a block, a search goes through it once.
+    let height = if right.is_none() { 2 * HEIGHT } else { HEIGHT };
+    let left_size = tiles.height.min(height).div_ceil(STRIP) * strip_size(DEPTH.min(k));
     let mut left = Buffer::new(device, workers * left_size);
     let left = SharedSlice::new(left.numbers_mut());
 
@@ -268,7 +270,7 @@ fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, around: Ar
                     unsafe { around.begin(target, own_rows.clone(), own_columns.clone()) };
                 }
                 for inner in parts(ks.clone(), DEPTH) {
-                    for rows in parts(rows.clone(), HEIGHT) {
+                    for rows in parts(rows.clone(), height) {
                         // SAFETY: each worker has a left block of its own.
                         let left = unsafe { left.get_mut(left_start..left_start + left_size) };
                         pack_strips(cpu.isa, a, rows.clone(), inner.clone(), left);
