@@ -125,15 +125,14 @@ impl Blocks {
         free.clear();
     }
 
-    fn take(&self, device: &Device, length: usize) -> Block {
-        let class = size_class(length);
+    fn take(&self, device: &Device, class: usize) -> Block {
         let (bytes, limit) = (class * size_of::<f32>(), self.limit.load(Ordering::Relaxed));
         if limit > 0 && self.bytes_used() + bytes > limit {
             self.no_room(device, bytes);
         }
         // Or one that is a little larger: batches of real text are all of different sizes.
         let block = self.reuse(class..=class + class / 4).unwrap_or_else(|| self.take_new(device, class));
-        let used = self.used.fetch_add(block.bytes(), Ordering::Relaxed) + block.bytes();
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.most_used.fetch_max(used, Ordering::Relaxed);
         block
     }
@@ -193,8 +192,8 @@ impl Blocks {
         block.map(|free| free.block)
     }
 
-    fn put_back(&self, block: Block) {
-        self.used.fetch_sub(block.bytes(), Ordering::Relaxed);
+    fn put_back(&self, block: Block, class: usize) {
+        self.used.fetch_sub(class * size_of::<f32>(), Ordering::Relaxed);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let update = self.updates.load(Ordering::Relaxed);
         free.entry(block.length()).or_default().push(Free { block, update });
@@ -220,15 +219,18 @@ pub fn give_heap_back() {
 
 /// A block of numbers on a device. It goes back to the device's free blocks when it is dropped.
 pub(crate) struct Buffer {
-    /// There until it is dropped.
+    /// There until it is dropped. It may be longer than what was asked for.
     block: Option<Block>,
+    /// The size class of what was asked for.
+    class: usize,
     device: Device,
 }
 
 impl Buffer {
     /// At least `length` numbers; what they are is left open.
     pub(crate) fn new(device: &Device, length: usize) -> Buffer {
-        Buffer { block: Some(device.memory().take(device, length)), device: device.clone() }
+        let class = size_class(length);
+        Buffer { block: Some(device.memory().take(device, class)), class, device: device.clone() }
     }
 
     fn block(&self) -> &Block {
@@ -279,7 +281,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            self.device.memory().put_back(block);
+            self.device.memory().put_back(block, self.class);
         }
     }
 }
