@@ -130,7 +130,7 @@ impl Blocks {
         if limit > 0 && self.bytes_used() + bytes > limit {
             self.no_room(device, bytes);
         }
-        // Or one that is a little larger: batches of real text are all of different sizes.
+        // One that is a little larger will do: batches of real text are all of different sizes.
         let block = self.reuse(class..=class + class / 4).unwrap_or_else(|| self.take_new(device, class));
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.most_used.fetch_max(used, Ordering::Relaxed);
@@ -167,7 +167,7 @@ impl Blocks {
     fn take_new(&self, device: &Device, length: usize) -> Block {
         // Giving a block of a GPU back waits for all of its work.
         let fits = on_device!(device, _cpu => self.make_room(length * size_of::<f32>()), _cuda => true);
-        if let Some(block) = (!fits).then(|| self.reuse(length..)).flatten() {
+        if !fits && let Some(block) = self.reuse(length..) {
             return block;
         }
         let block = Block::new(device, length).or_else(|| {

@@ -336,7 +336,8 @@ impl<S: Score> Scored<S, Backward<'_>> {
             inputs: [query, source.key(step), vector],
             gradients: [dquery, dkey, dvector],
             denergy: V::lit(denergy[step]),
-            covered: bend.coverage.map(|covered| (V::lit(covered.so_far[step]), covered.weight)),
+            step,
+            covered: bend.coverage,
             dweight: dbend.dweight,
             dso_far: V::lit(0.0),
         };
@@ -360,8 +361,8 @@ struct TermsBack<'a, V> {
     /// Theirs; added to.
     gradients: [&'a mut [f32]; 3],
     denergy: V,
-    /// The weight so far, and what it is multiplied with.
-    covered: Option<(V, &'a [f32])>,
+    step: usize,
+    covered: Option<Covered<'a>>,
     dweight: &'a mut [f32],
     dso_far: V,
 }
@@ -370,10 +371,11 @@ impl<V: Vector> TermsBack<'_, V> {
     #[inline(always)]
     fn at<S: Score>(&mut self, range: Range<usize>) {
         let [query, key, vector] = self.inputs;
-        let (q, mut k) = (V::load(&query[range.clone()]), V::load(&key[range.clone()]));
-        if let Some((so_far, weight)) = self.covered {
-            k = V::load(&weight[range.clone()]) * so_far + k;
-        }
+        let k = match &self.covered {
+            None => V::load(&key[range.clone()]),
+            Some(covered) => covered.key(self.step, key, range.clone()),
+        };
+        let q = V::load(&query[range.clone()]);
         let [dq, dk, dv] = S::term_back(q, k, V::load(part(vector, range.clone())), self.denergy);
         let [dquery, dkey, dvector] = &mut self.gradients;
         add(dq, &mut dquery[range.clone()]);
@@ -381,10 +383,10 @@ impl<V: Vector> TermsBack<'_, V> {
         if S::VECTOR {
             add(dv, &mut dvector[range.clone()]);
         }
-        if let Some((so_far, weight)) = self.covered {
+        if let Some(covered) = &self.covered {
             // Behind the last place, weights are loaded as zeros.
-            self.dso_far = self.dso_far + dk * V::load(&weight[range.clone()]);
-            add(dk * so_far, &mut self.dweight[range]);
+            self.dso_far = self.dso_far + dk * V::load(&covered.weight[range.clone()]);
+            add(dk * V::lit(covered.so_far[self.step]), &mut self.dweight[range]);
         }
     }
 }
