@@ -56,6 +56,8 @@ const CHANGES: [Change; 6] = [
             "model.encoder.layers",
             "model.encoder.residual_from",
             "model.decoder.residual_from",
+            "model.encoder.layer_dropout",
+            "model.decoder.layer_dropout",
             "model.bridge",
         ],
     },

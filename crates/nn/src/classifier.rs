@@ -41,7 +41,7 @@ impl Classifier {
         Ok(Classifier {
             encoder: Encoder::new(params, &config.encoder, vocabulary),
             feature: config.context.clone(),
-            dropout: Dropout { rate: config.classifier.dropout, variational: false },
+            dropout: Dropout::of_numbers(config.classifier.dropout, false),
             beside,
             dense: Linear::new(params, "classifier", inputs, outputs, true),
             output: config.classifier.output,

@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::pass::Pass;
 use couplet_tensor::activation::Tanh;
 use couplet_tensor::ops::{
-    AnyCell, GateNorm, LayerWeights, Norm, Recurrent, dense, embedding, linear, recurrent, tanh,
+    AnyCell, GateNorm, LayerWeights, Norm, Recurrent, Together, dense, embedding, linear, recurrent, tanh,
 };
 use couplet_tensor::{Direction, Init, Param, Params, Rows, Var};
 use std::sync::Arc;
@@ -94,8 +94,15 @@ impl Embedding {
 pub struct Dropout {
     /// The share of numbers that become zero.
     pub rate: f32,
-    /// Whether all steps of a sequence drop the same numbers.
-    pub variational: bool,
+    /// Which numbers of a sequence do so together.
+    pub together: Together,
+}
+
+impl Dropout {
+    /// Of single numbers, or of the same ones in all steps of a sequence.
+    pub fn of_numbers(rate: f32, variational: bool) -> Dropout {
+        Dropout { rate, together: if variational { Together::Steps } else { Together::Alone } }
+    }
 }
 
 fn norm(pass: &Pass, [gain, bias]: NormParams) -> Norm {

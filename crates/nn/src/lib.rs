@@ -45,6 +45,7 @@ mod noise;
 pub mod parts;
 mod pass;
 mod seq2seq;
+mod shortcut;
 #[cfg(test)]
 mod testing;
 mod tokens;

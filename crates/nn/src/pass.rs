@@ -72,19 +72,19 @@ impl<'a> Pass<'a> {
 
     /// Dropout inside of an operation, while training; as [`Pass::dropout`] otherwise.
     pub fn dropped(&self, rows: &Arc<Rows>, how: Dropout, layer: u32) -> Option<ops::Dropped> {
-        let Dropout { rate, variational } = how;
+        let Dropout { rate, together } = how;
         self.training.map(|Training { seed, update, .. }| ops::Dropped {
-            how: ops::Dropout { rate, seed, update, layer, variational },
+            how: ops::Dropout { rate, seed, update, layer, together },
             rows: Arc::clone(rows),
         })
     }
 
     /// Drops numbers of a layer's output while training. Every layer that drops has a number of its own.
     pub fn dropout(&self, x: Var, rows: &Arc<Rows>, how: Dropout, layer: u32) -> Var {
-        let Dropout { rate, variational } = how;
+        let Dropout { rate, together } = how;
         match self.training {
             Some(Training { seed, update, .. }) => {
-                ops::dropout(&x, rows, ops::Dropout { rate, seed, update, layer, variational })
+                ops::dropout(&x, rows, ops::Dropout { rate, seed, update, layer, together })
             }
             None => x,
         }

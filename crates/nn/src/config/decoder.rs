@@ -25,6 +25,8 @@ pub struct DecoderConfig {
     /// From this layer on, the first being 1, what a layer reads of the one below is added to its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual_from: Option<usize>,
+    /// The share of sequences that go past each of these layers while training.
+    pub layer_dropout: f32,
     /// What a token is predicted from: the state and the context where there is attention, else the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readout: Option<ReadoutKind>,
@@ -70,6 +72,7 @@ impl Default for DecoderConfig {
             hidden: 512,
             embedding: 256.into(),
             residual_from: None,
+            layer_dropout: 0.0,
             readout: None,
             copy: false,
             tied: Tied::default(),

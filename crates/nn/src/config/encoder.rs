@@ -31,6 +31,8 @@ pub struct EncoderConfig {
     /// From this layer on, the first being 1, a layer's input is added to its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual_from: Option<usize>,
+    /// The share of sequences that go past each of these layers while training.
+    pub layer_dropout: f32,
     /// The score by which a recurrent layer looks at all of its states so far; what it sees takes the place of its state before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_attention: Option<ScoreKind>,
@@ -74,6 +76,7 @@ impl Default for EncoderConfig {
             layers: None,
             hidden: Sizes::Same(256),
             residual_from: None,
+            layer_dropout: 0.0,
             self_attention: None,
             dropout: 0.2,
             word_dropout: 0.0,

@@ -4,13 +4,16 @@ use crate::attention::Attention;
 use crate::config::{AttentionConfig, QueryKind};
 use crate::layer::{Dropout, RecurrentLayer};
 use crate::pass::Pass;
-use couplet_tensor::ops::{Memory, Scan, ScanState, add, concat_columns, gather_rows, steps_before};
+use crate::shortcut::Shortcut;
+use couplet_tensor::ops::{Memory, Scan, ScanState, concat_columns, gather_rows, steps_before};
 use couplet_tensor::{Direction, Rows, Tensor, Var};
 use std::slice::SliceIndex;
 use std::sync::Arc;
 
 /// The numbers under which layers drop what they read, above that of the layer.
 const DROPOUT: u32 = 210;
+/// And under which sequences go past them.
+pub(crate) const SHORTCUT: u32 = 250;
 
 /// A stack of recurrent layers, and how it looks at the source.
 ///
@@ -24,8 +27,8 @@ pub(crate) struct Layers {
     pub(crate) sight: Sight,
     /// How many layers there are up to the one that looks: all of them, or one.
     pub(crate) below: usize,
-    /// The first layer to whose output what it reads of the layer below is added.
-    pub(crate) residual_from: Option<usize>,
+    /// What they read of the layer below is added to the output of some layers.
+    pub(crate) shortcut: Shortcut,
     /// Of what each layer above the one that looks reads of the layer below.
     pub(crate) dropout: Dropout,
 }
@@ -244,7 +247,7 @@ impl Layers {
         let (mut states, mut last) = (x.clone(), Vec::new());
         for (number, first) in first.iter().enumerate() {
             let read = self.layers[number].forward(pass, &states, rows, Direction::Forward, Some(first));
-            states = self.with_residual(number, read.states, &states); // [rows, hidden]
+            states = self.shortcut.join(pass, number, read.states, &states, rows); // [rows, hidden]
             last.push(read.last);
         }
         (states, last)
@@ -265,15 +268,10 @@ impl Layers {
             let context = seen.iter().map(|seen| &seen.context);
             let x = concat_columns(&std::iter::once(&below).chain(context).collect::<Vec<_>>());
             let read = self.layers[number].forward(pass, &x, rows, Direction::Forward, Some(first));
-            states = self.with_residual(number, read.states, &states); // [rows, hidden]
+            states = self.shortcut.join(pass, number, read.states, &states, rows); // [rows, hidden]
             last.push(read.last);
         }
         (Written { states, seen }, last)
-    }
-
-    /// A layer's output, with what it read of the layer below where the two are added.
-    fn with_residual(&self, layer: usize, output: Var, below: &Var) -> Var {
-        if self.residual_from.is_some_and(|from| layer >= from) { add(&output, below) } else { output }
     }
 
     /// What states look at, all at once: each row of the memory's map is one of them, and its own look is among `looks`.
@@ -334,8 +332,8 @@ mod tests {
             layers,
             sight: Sight::new(Some(attention), &config),
             below: 1,
-            residual_from: Some(1),
-            dropout: Dropout { rate: 0.0, variational: false },
+            shortcut: Shortcut::new(Some(2), 0.0, SHORTCUT),
+            dropout: Dropout::of_numbers(0.0, false),
         };
         let first = [0.5].into_iter().chain([0.0; 2]).map(|number| vec![matrix(&[&[number]])]);
         let start = layers.start(&pass, first.take(count).collect(), Some(memory));

@@ -1,4 +1,4 @@
-use super::layers::{Layers, LayersState, Sight, Written};
+use super::layers::{Layers, LayersState, SHORTCUT, Sight, Written};
 use super::pointer::Pointer;
 use super::readout::Readout;
 use super::{Decoder, Sequence, Stepped, embedding_of, output_of};
@@ -7,6 +7,7 @@ use crate::cell::Cell;
 use crate::config::{ModelConfig, QueryLayer};
 use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
+use crate::shortcut::Shortcut;
 use crate::tokens::Packed;
 use couplet_tensor::ops::{Memory, Pointing, concat_columns, gather_rows, repeat_over_steps};
 use couplet_tensor::{Params, Tensor, Var};
@@ -85,10 +86,9 @@ impl RecurrentDecoder {
             .copy
             .then(|| Pointer::new(params, hidden, seen + told, decoder.embedding.size, attention.heads));
         let output = output_of(params, decoder, vocabulary, &embedding);
-        let dropout = Dropout { rate: decoder.dropout, variational: decoder.variational };
-        // A user counts layers from 1.
-        let residual_from = decoder.residual_from.map(|from| from - 1);
-        let layers = Layers { layers, sight, below, residual_from, dropout };
+        let dropout = Dropout::of_numbers(decoder.dropout, decoder.variational);
+        let shortcut = Shortcut::new(decoder.residual_from, decoder.layer_dropout, SHORTCUT);
+        let layers = Layers { layers, sight, below, shortcut, dropout };
         RecurrentDecoder { embedding, layers, readout, pointer, output, dropout }
     }
 

@@ -26,6 +26,8 @@ use std::sync::Arc;
 
 /// The numbers under which the encoder's layers drop.
 const DROPOUT: u32 = 100;
+/// And that under which sequences go past the lowest layer.
+const SHORTCUT: u32 = 150;
 
 /// What an encoder returns, whichever it is.
 #[derive(Clone, Debug)]
@@ -67,7 +69,7 @@ impl Encoder {
         let inputs = config.input_width(vocabulary);
         let scale = (config.kind == ReaderKind::Transformer).then(|| (inputs as f32).sqrt());
         let positions = Positions::new(params, "encoder", config.positions(), scale, inputs);
-        let dropout = Dropout { rate: config.dropout, variational: config.variational };
+        let dropout = Dropout::of_numbers(config.dropout, config.variational);
         let reader = match (config.kind, config.cell()) {
             (ReaderKind::SelfAttention, _) => {
                 Reader::SelfAttention(SelfAttentionReader::new(params, config, inputs))

@@ -1,9 +1,10 @@
-use super::{DROPOUT, Encoded, SelfAttendingLayer};
+use super::{DROPOUT, Encoded, SHORTCUT, SelfAttendingLayer};
 use crate::cell::Cell;
 use crate::config::EncoderConfig;
 use crate::layer::{Dropout, RecurrentLayer};
 use crate::pass::Pass;
-use couplet_tensor::ops::{Recurrent, add, concat_columns};
+use crate::shortcut::Shortcut;
+use couplet_tensor::ops::{Recurrent, concat_columns};
 use couplet_tensor::{Direction, Params, Rows, Var};
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use std::sync::Arc;
 pub struct RecurrentReader {
     /// For each layer, one reader for each direction.
     layers: Vec<Vec<(Direction, Layer)>>,
-    /// The first layer whose input is added to its output.
-    residual_from: Option<usize>,
+    /// What they read is added to the output of some layers.
+    shortcut: Shortcut,
 }
 
 /// A layer in one direction.
@@ -70,8 +71,11 @@ impl RecurrentReader {
             };
             directions(layer).iter().map(reader).collect()
         });
-        // A user counts layers from 1.
-        RecurrentReader { layers: layers.collect(), residual_from: config.residual_from.map(|from| from - 1) }
+        let layers = layers.collect();
+        RecurrentReader {
+            layers,
+            shortcut: Shortcut::new(config.residual_from, config.layer_dropout, SHORTCUT),
+        }
     }
 
     /// Reads what its tokens are, from the states in which its layers ended before or from zero.
@@ -91,9 +95,8 @@ impl RecurrentReader {
                 .map(|(direction, reader)| reader.forward(pass, &states, &rows, *direction, start))
                 .collect();
             let joined = concat_columns(&read.iter().map(|read| &read.states).collect::<Vec<_>>());
-            let dropped = pass.dropout(joined, &rows, dropout, DROPOUT + 1 + layer as u32); // [source rows, width]
-            let residual = self.residual_from.is_some_and(|from| layer >= from);
-            states = if residual { add(&dropped, &states) } else { dropped };
+            let dropped = pass.dropout(joined, &rows, dropout, DROPOUT + 1 + layer as u32);
+            states = self.shortcut.join(pass, layer, dropped, &states, &rows); // [source rows, width]
             let parts = 0..read[0].last.len();
             let join =
                 |part: usize| concat_columns(&read.iter().map(|read| &read.last[part]).collect::<Vec<_>>());

@@ -20,7 +20,7 @@ const READERS: [&str; 14] = [
     "kind = 'gru', hidden = 6, layers = 1, input = 'one-hot'",
     "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, forget_bias = 1.0",
     "kind = 'lstm', hidden = 12, layers = 1, bidirectional = false, reverse = true, layer_norm = true",
-    "kind = 'lstm', hidden = [6, 12, 12], bidirectional = 'first', residual_from = 2",
+    "kind = 'lstm', hidden = [6, 12, 12], bidirectional = 'first', residual_from = 2, layer_dropout = 0.2",
     "kind = 'rnn', hidden = 6, layers = 2, self_attention = 'concat'",
     "kind = 'bag'",
     "kind = 'bag', input = 'one-hot'",
@@ -81,7 +81,7 @@ const WRITERS: [&str; 4] = [
 const DEEP_WRITERS: [&str; 3] = [
     "kind = 'rnn', layers = 3, embedding = 5, residual_from = 3",
     "kind = 'gru', layers = 2, embedding = 5, layer_norm = true, residual_from = 2",
-    "kind = 'lstm', layers = 3, embedding = 12, tied = 'output', residual_from = 2",
+    "kind = 'lstm', layers = 3, embedding = 12, tied = 'output', residual_from = 2, layer_dropout = 0.2",
 ];
 
 /// Writers without recurrence, which look at the source by themselves.

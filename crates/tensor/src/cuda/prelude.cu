@@ -97,12 +97,26 @@ __device__ __forceinline__ uint4 philox(u32 k0, u32 k1, u32 c0, u32 c1, u32 c2, 
     return make_uint4(c0, c1, c2, c3);
 }
 
+// Which numbers of a sequence are dropped together, as in ops/dropout/mod.rs.
+enum Together { ALONE, STEPS, ALL };
+
+// The random words of four units of a sequence's step.
+__device__ __forceinline__ uint4 drop_words(
+    u32 key0, u32 key1, u32 update, u32 example, u32 step, u32 four, u32 together
+) {
+    const u32 any = 0xffffffffu;
+    const uint4 words = philox(
+        key0, key1, update, example, together == ALONE ? step : any, together == ALL ? any : four
+    );
+    return together == ALL ? make_uint4(words.x, words.x, words.x, words.x) : words;
+}
+
 // Dropout inside of another kernel; ops/dropout/cuda.rs fills it in.
 struct Dropping {
     const u32 *starts, *examples;
     u32 steps, key0, key1, update, threshold;
     float kept;
-    u32 variational;
+    u32 together;
 };
 
 // What a unit of a packed row is multiplied by.
@@ -110,7 +124,7 @@ __device__ __forceinline__ float drop_factor(const Dropping& d, u32 row, u32 uni
     if (d.threshold == 0) return 1.0f;
     const u32 step = step_of(row, d.starts, d.steps);
     const u32 example = d.examples[row - d.starts[step]];
-    const uint4 words = philox(d.key0, d.key1, d.update, example, d.variational ? 0xffffffffu : step, unit / 4);
+    const uint4 words = drop_words(d.key0, d.key1, d.update, example, step, unit / 4, d.together);
     const u32 word[4] = {words.x, words.y, words.z, words.w};
     return word[unit % 4] < d.threshold ? 0.0f : d.kept;
 }

@@ -6,9 +6,9 @@ use crate::cell::{Gru, Lstm, Simple};
 use crate::ops::dense::GatedLinear;
 use crate::ops::{
     AnyCell, AnyScore, Coverage, Dropout, Dropped, Focus, Focusing, GateNorm, LayerWeights, Local,
-    LocalWindow, Memory, MultiHead, Norm, Past, Place, Scan, ScanState, Window, attend, attend_focused,
-    attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::Turned, self_attention,
-    sigmoid,
+    LocalWindow, Memory, MultiHead, Norm, Past, Place, Scan, ScanState, Together, Window, attend,
+    attend_focused, attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::Turned,
+    self_attention, sigmoid,
 };
 use crate::rows::{Direction, Rows};
 use crate::score::{Additive, Dot, Linear};
@@ -190,7 +190,7 @@ fn convolutions(name: &'static str, window: Window) -> Vec<Case> {
             random("b", 1, 2 * units),
         ];
         Case::new(name, Expect::Products, sizes, vars, move |vars| {
-            let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, variational: false };
+            let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, together: Together::Alone };
             [None, Some(Dropped { how, rows: Arc::clone(&rows) })]
                 .map(|dropped| {
                     let weights = (&vars[1], &vars[2]);

@@ -1,7 +1,8 @@
 //! What makes no writer.
 
 use super::{
-    ConfigError, check_cell, check_heads, check_key, check_share, check_sizes, check_turned, refuse_if,
+    ConfigError, check_cell, check_heads, check_key, check_share, check_shortcut, check_sizes, check_turned,
+    refuse_if,
 };
 use crate::cell::WriterKind;
 use crate::config::{DecoderConfig, InputKind, Tied};
@@ -16,6 +17,7 @@ impl DecoderConfig {
         ])?;
         check_share("model.decoder.dropout", self.dropout)?;
         check_share("model.decoder.word_dropout", self.word_dropout)?;
+        check_share("model.decoder.layer_dropout", self.layer_dropout)?;
         self.embedding.check("model.decoder", InputKind::Embedding)?;
         refuse_if(
             self.tied == Tied::All && self.embedding.pretrained.is_some(),
@@ -39,6 +41,7 @@ impl DecoderConfig {
         }
         let recurrent = [
             ("residual_from", self.residual_from.is_some()),
+            ("layer_dropout", self.layer_dropout > 0.0),
             ("readout", self.readout.is_some()),
             ("layer_norm", self.layer_norm),
         ];
@@ -57,7 +60,9 @@ impl DecoderConfig {
     }
 
     fn check_residual(&self) -> Result<(), ConfigError> {
-        let Some(from) = self.residual_from else { return Ok(()) };
+        let Some(from) = self.residual_from else {
+            return check_shortcut("model.decoder", self.layer_dropout);
+        };
         refuse_if(
             !(2..=self.layers).contains(&from),
             format!("model.decoder.residual_from = {from} with {} layers", self.layers),

@@ -1,7 +1,8 @@
 //! What makes no reader.
 
 use super::{
-    ConfigError, check_cell, check_heads, check_key, check_share, check_sizes, check_turned, refuse_if,
+    ConfigError, check_cell, check_heads, check_key, check_share, check_shortcut, check_sizes, check_turned,
+    refuse_if,
 };
 use crate::cell::ReaderKind;
 use crate::config::{EncoderConfig, InputKind, Sizes};
@@ -18,6 +19,7 @@ impl EncoderConfig {
         check_sizes(sizes)?;
         check_share("model.encoder.dropout", self.dropout)?;
         check_share("model.encoder.word_dropout", self.word_dropout)?;
+        check_share("model.encoder.layer_dropout", self.layer_dropout)?;
         self.embedding.check("model.encoder", self.input)?;
         if let (Sizes::Each(each), Some(layers)) = (&self.hidden, self.layers) {
             refuse_if(
@@ -61,6 +63,7 @@ impl EncoderConfig {
         let recurrent = [
             ("reverse", self.reverse),
             ("residual_from", self.residual_from.is_some()),
+            ("layer_dropout", self.layer_dropout > 0.0),
             ("self_attention", self.self_attention.is_some()),
             ("layer_norm", self.layer_norm),
         ];
@@ -120,7 +123,9 @@ impl EncoderConfig {
     }
 
     fn check_residual(&self) -> Result<(), ConfigError> {
-        let Some(from) = self.residual_from else { return Ok(()) };
+        let Some(from) = self.residual_from else {
+            return check_shortcut("model.encoder", self.layer_dropout);
+        };
         let widths = self.widths();
         refuse_if(
             from == 0 || from > widths.len(),

@@ -114,6 +114,15 @@ pub(in crate::config) fn check_share(key: &'static str, value: f32) -> Result<()
     if (0.0..1.0).contains(&value) { Ok(()) } else { Err(ConfigError::Dropout { key, value }) }
 }
 
+/// Refuses to leave layers out where nothing leads past them.
+pub(super) fn check_shortcut(part: &str, layer_dropout: f32) -> Result<(), ConfigError> {
+    refuse_if(
+        layer_dropout > 0.0,
+        format!("{part}.layer_dropout without {part}.residual_from"),
+        "a sequence can only go past layers to whose output their input is added; set residual_from",
+    )
+}
+
 /// Refuses choices that a cell does not have.
 pub(super) fn check_cell(
     part: &str,

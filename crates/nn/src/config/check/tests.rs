@@ -60,6 +60,23 @@ fn a_residual_connection_needs_equal_widths() {
 }
 
 #[test]
+fn layers_are_only_left_out_where_there_is_a_way_past_them() {
+    let said = refusal(|config| config.encoder.layer_dropout = 0.1);
+    assert_eq!(said, "model.encoder.layer_dropout without model.encoder.residual_from");
+    let said = refusal(|config| config.decoder.layer_dropout = 0.1);
+    assert_eq!(said, "model.decoder.layer_dropout without model.decoder.residual_from");
+    let past = |share| {
+        refusal(|config| (config.encoder.residual_from, config.encoder.layer_dropout) = (Some(2), share))
+    };
+    assert_eq!(past(0.1), "nothing");
+    assert_eq!(past(1.0), "model.encoder.layer_dropout = 1");
+    let said = refusal(|config| {
+        (config.encoder.kind, config.encoder.layer_dropout) = (ReaderKind::Transformer, 0.1);
+    });
+    assert_eq!(said, "model.encoder.layer_dropout with a reader without recurrence");
+}
+
+#[test]
 fn a_context_needs_something_to_be_made_of() {
     let said = refusal(|config| config.encoder.kind = ReaderKind::Bag);
     assert_eq!(said, "model.context.kind = \"last\" with model.encoder.kind = \"bag\"");

@@ -1,4 +1,4 @@
-use super::{Dropout, Dropped};
+use super::{Dropout, Dropped, Together};
 use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Record, Source};
 use crate::device::Device;
 use crate::rows::Rows;
@@ -28,7 +28,7 @@ pub(super) fn apply(cuda: &Cuda, x: &Tensor, rows: &Rows, how: Dropout) -> Tenso
         how.update.into(),
         how.threshold().into(),
         how.kept().into(),
-        how.variational.into(),
+        (how.together as u32).into(),
     ];
     // SAFETY: a row of `x` for each packed row.
     unsafe {
@@ -49,7 +49,7 @@ pub(crate) struct Dropping {
     /// Zero where nothing is dropped.
     threshold: u32,
     kept: f32,
-    variational: u32,
+    together: u32,
 }
 
 impl Record for Dropping {}
@@ -66,7 +66,7 @@ impl Dropping {
                 update: 0,
                 threshold: 0,
                 kept: 1.0,
-                variational: 0,
+                together: Together::Alone as u32,
             };
             return (none, None);
         };
@@ -79,7 +79,7 @@ impl Dropping {
             update: how.update,
             threshold: how.threshold(),
             kept: how.kept(),
-            variational: u32::from(how.variational),
+            together: how.together as u32,
         };
         (dropping, Some(packed))
     }

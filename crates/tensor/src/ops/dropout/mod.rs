@@ -28,8 +28,20 @@ pub struct Dropout {
     pub update: u32,
     /// Which layer of the model it is.
     pub layer: u32,
-    /// Whether all time steps of a sequence share one mask.
-    pub variational: bool,
+    /// Which numbers of a sequence are dropped together.
+    pub together: Together,
+}
+
+/// Which numbers of a sequence are dropped together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Together {
+    /// None: each by itself.
+    #[default]
+    Alone,
+    /// A unit's, in all time steps: variational dropout.
+    Steps,
+    /// All of them: the sequence goes past a layer, or through it.
+    All,
 }
 
 impl Dropout {
@@ -50,9 +62,14 @@ impl Dropout {
 
     /// What four neighbouring units of a sequence's step are multiplied by.
     fn factors(&self, stream: &Stream, example: u32, step: u32, four: u32) -> [f32; 4] {
-        let step = if self.variational { u32::MAX } else { step };
+        let draw = |step, four| stream.at([self.update, example, step, four]);
+        let words = match self.together {
+            Together::Alone => draw(step, four),
+            Together::Steps => draw(u32::MAX, four),
+            Together::All => [draw(u32::MAX, u32::MAX)[0]; 4],
+        };
         let (threshold, kept) = (self.threshold(), self.kept());
-        stream.at([self.update, example, step, four]).map(|word| if word < threshold { 0.0 } else { kept })
+        words.map(|word| if word < threshold { 0.0 } else { kept })
     }
 }
 

@@ -1,0 +1,82 @@
+//! The way past a recurrent layer: `y = x + f(x)`.
+
+use crate::layer::Dropout;
+use crate::pass::Pass;
+use couplet_tensor::ops::{Together, add};
+use couplet_tensor::{Rows, Var};
+use std::sync::Arc;
+
+/// What layers read is added to their output, from one layer on.
+///
+/// While training, a share of the sequences goes past a layer and leaves it out: `y = x`, and `y = x + f(x) / (1 − share)` for the
+/// others (stochastic depth, Huang et al., 2016). A deep stack then learns as many shallower ones do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shortcut {
+    /// The first layer that has one; the lowest is 0.
+    from: Option<usize>,
+    /// Of the outputs of such layers.
+    dropout: Dropout,
+    /// The number under which the lowest layer's output would be dropped.
+    number: u32,
+}
+
+impl Shortcut {
+    /// From a layer on, the lowest being 1 as users count.
+    pub(crate) fn new(from: Option<usize>, share: f32, number: u32) -> Shortcut {
+        let dropout = Dropout { rate: share, together: Together::All };
+        Shortcut { from: from.map(|from| from - 1), dropout, number }
+    }
+
+    /// The output of a layer, the lowest being 0, together with what it read.
+    pub(crate) fn join(&self, pass: &Pass, layer: usize, output: Var, read: &Var, rows: &Arc<Rows>) -> Var {
+        if self.from.is_none_or(|from| layer < from) {
+            return output;
+        }
+        add(&pass.dropout(output, rows, self.dropout, self.number + layer as u32), read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pass::Training;
+    use crate::testing::matrix;
+    use couplet_tensor::{Device, Params, Tape};
+
+    /// What becomes of 100 sequences of two steps that read 10 and whose layer's output is 1.
+    fn joined(shortcut: Shortcut, layer: usize, training: bool) -> Vec<f32> {
+        let (params, tape) = (Params::new(&Device::cpu(), 1), Tape::new());
+        let pass = match training {
+            true => Pass::training(&params, Training { tape: &tape, seed: 1, update: 3 }),
+            false => Pass::inference(&params),
+        };
+        let [output, read] = [1.0, 10.0].map(|number| matrix(&[&[number][..]; 200]));
+        shortcut.join(&pass, layer, output, &read, &Rows::new(&[2; 100]).into()).value().to_vec()
+    }
+
+    /// 10 + 1 from the second layer on; the lowest has none.
+    #[test]
+    fn what_was_read_is_added() {
+        let shortcut = Shortcut::new(Some(2), 0.5, 0);
+        assert_eq!(joined(shortcut, 1, false), [11.0; 200]);
+        assert_eq!(joined(shortcut, 0, false), [1.0; 200]);
+        assert_eq!(joined(shortcut, 0, true), [1.0; 200]);
+        assert_eq!(joined(Shortcut::new(None, 0.0, 0), 5, true), [1.0; 200]);
+    }
+
+    /// About half of the sequences leave the layer out, and it counts twice for the others: 10, or 10 + 2·1. Rows are step after
+    /// step, so that sequence `i` has the rows `i` and `100 + i`. Of 100, a standard deviation is 5.
+    #[test]
+    fn a_share_goes_past_a_layer_while_training() {
+        let shortcut = Shortcut::new(Some(2), 0.5, 0);
+        let of_layer = |layer| {
+            let rows = joined(shortcut, layer, true);
+            assert_eq!(rows[..100], rows[100..], "all steps go the same way");
+            assert!(rows.iter().all(|&number| number == 10.0 || number == 12.0), "{rows:?}");
+            rows
+        };
+        let past = of_layer(1).iter().filter(|&&number| number == 10.0).count() / 2;
+        assert!((30..=70).contains(&past), "{past}");
+        assert_ne!(of_layer(1), of_layer(2), "each layer has its own draw");
+    }
+}
