@@ -3,7 +3,7 @@
 use crate::model::{Model, Next, Step};
 use couplet_data::{END, START, UNK};
 use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq, Sights};
-use couplet_tensor::ops::{Copied, copy_mixture, likeliest};
+use couplet_tensor::ops::{Copied, copy_mixture, likeliest, log_softmax};
 use couplet_tensor::{Params, Tensor};
 
 /// A sequence-to-sequence model with its weights.
@@ -144,11 +144,4 @@ impl Next for Tensor {
     fn log_probabilities(&self) -> Vec<Vec<f32>> {
         self.to_vec().chunks(self.columns().max(1)).map(log_softmax).collect()
     }
-}
-
-/// `xᵢ − log Σ e^x`.
-fn log_softmax(x: &[f32]) -> Vec<f32> {
-    let largest = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let log_sum = x.iter().map(|x| (x - largest).exp()).sum::<f32>().ln();
-    x.iter().map(|x| x - largest - log_sum).collect()
 }

@@ -55,7 +55,7 @@ pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use residual_norm::residual_norm;
 pub use rotary::rotary;
 pub use scan::{Scan, ScanState, Scanned};
-pub use softmax::softmax;
+pub use softmax::{log_softmax, softmax};
 pub use time_loop::AnyCell;
 
 /// Every kernel's source under its name, those that are generic with each cell, score and function.

@@ -33,10 +33,9 @@ pub struct Dropout {
 }
 
 /// Which numbers of a sequence are dropped together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Together {
     /// None: each by itself.
-    #[default]
     Alone,
     /// A unit's, in all time steps: variational dropout.
     Steps,

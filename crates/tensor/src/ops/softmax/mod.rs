@@ -34,3 +34,16 @@ pub fn softmax(x: &Var, counts: &[u32]) -> Var {
     });
     y
 }
+
+/// `log softmax(x)_i = x_i − log Σ_k e^(x_k)` of one row, where it is read: no gradient.
+///
+/// ```
+/// use couplet_tensor::ops::log_softmax;
+///
+/// assert_eq!(log_softmax(&[0.0, 1000.0]), [-1000.0, 0.0]); // finite, where e^1000 is not
+/// ```
+pub fn log_softmax(x: &[f32]) -> Vec<f32> {
+    let largest = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let log_sum = x.iter().map(|x| (x - largest).exp()).sum::<f32>().ln();
+    x.iter().map(|x| x - largest - log_sum).collect()
+}
