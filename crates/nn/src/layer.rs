@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::pass::Pass;
 use couplet_tensor::activation::Tanh;
 use couplet_tensor::ops::{
-    AnyCell, GateNorm, LayerWeights, Norm, Recurrent, Together, dense, embedding, linear, recurrent, tanh,
+    AnyCell, GateNorm, LayerWeights, Norm, Recurrent, Together, dense, embedding, linear, recurrent,
 };
 use couplet_tensor::{Direction, Init, Param, Params, Rows, Var};
 use std::sync::Arc;
@@ -50,12 +50,10 @@ impl Linear {
         linear(x, &weight, bias.as_ref())
     }
 
-    /// `tanh(x·Wᵀ + b)`; with a bias it is one operation, which keeps nothing but its result.
+    /// `tanh(x·Wᵀ + b)` of a layer with a bias, as one operation, which keeps nothing but its result.
     pub fn tanh(&self, pass: &Pass, x: &Var) -> Var {
-        match self.weights(pass) {
-            (weight, Some(bias)) => dense::<Tanh>(x, &weight, &bias, None),
-            (weight, None) => tanh(&linear(x, &weight, None)),
-        }
+        let (weight, bias) = self.weights(pass);
+        dense::<Tanh>(x, &weight, &bias.expect("a layer of hidden units has a bias"), None)
     }
 
     /// The weight and the bias as variables.
