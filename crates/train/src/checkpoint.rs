@@ -25,6 +25,9 @@ pub(crate) struct State {
     pub(crate) version: String,
     /// A checksum of the training data: batches are numbers of its examples.
     pub(crate) data: u32,
+    /// A checksum of what the model is checked with; none in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) valid: Option<u32>,
     /// How many updates have been made.
     pub(crate) update: u64,
     /// The next batch.
@@ -66,10 +69,11 @@ pub(crate) struct Best {
 
 impl State {
     /// Before the first update.
-    pub(crate) fn new(data: u32) -> State {
+    pub(crate) fn new([data, valid]: [u32; 2]) -> State {
         State {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             data,
+            valid: Some(valid),
             update: 0,
             position: Position::default(),
             seconds: 0.0,
@@ -84,6 +88,14 @@ impl State {
             most_tokens: None,
             best: None,
         }
+    }
+
+    /// As it is for a run that is checked with these examples. What others gave says nothing of how good the next validation is.
+    pub(crate) fn checked_with(self, valid: Option<u32>) -> State {
+        if self.valid.is_none_or(|before| Some(before) == valid) {
+            return State { valid, ..self };
+        }
+        State { valid, best: None, validated: None, without_improvement: 0, plateau: 0, ..self }
     }
 }
 
@@ -165,7 +177,7 @@ mod tests {
 
     fn example() -> (State, BTreeMap<String, Tensor>) {
         let best = Best { update: 4, goodness: -0.1, loss: 0.1 };
-        let state = State { update: 7, seconds: 0.1 + 0.2, best: Some(best), ..State::new(9) };
+        let state = State { update: 7, seconds: 0.1 + 0.2, best: Some(best), ..State::new([9, 8]) };
         let tensor = |numbers: &[f32]| Tensor::new(&Device::cpu(), 1, numbers.len(), numbers);
         let tensors = [("weights", tensor(&[1.0, -0.0, f32::MIN_POSITIVE])), ("moment0", tensor(&[2.5]))];
         (state, tensors.map(|(name, tensor)| (name.to_owned(), tensor)).into())
@@ -183,6 +195,16 @@ mod tests {
         for (name, tensor) in &tensors {
             assert_eq!(bits(&found.tensors[name]), bits(&tensor.to_vec()), "{name}");
         }
+    }
+
+    /// The same examples, and those of a file of an earlier version, leave it as it is.
+    #[test]
+    fn other_examples_to_check_with_begin_anew() {
+        let (state, _) = example();
+        assert_eq!(state.clone().checked_with(Some(8)), state);
+        let earlier = State { valid: None, ..state.clone() };
+        assert_eq!(earlier.checked_with(Some(8)), state);
+        assert_eq!(state.clone().checked_with(Some(7)), State { valid: Some(7), best: None, ..state });
     }
 
     /// Every bit of the file is flipped, one at a time, and the file is cut at every length: none of them is read as a checkpoint

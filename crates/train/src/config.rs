@@ -423,6 +423,10 @@ impl RunConfig for Config {
     fn to_toml(&self) -> String {
         to_toml(self)
     }
+
+    fn of_toml(text: &str, name: &str) -> Result<Config, ConfigFileError> {
+        Config::parse(text, name, &[])
+    }
 }
 
 /// A config as a text. Each implementation of [`RunConfig`] calls it for its own type: as a method of the trait, it would be

@@ -246,8 +246,8 @@ impl Lessons for Corpus {
         examples.iter().map(|example| example.target.len() + 1).sum()
     }
 
-    fn checksum(&self) -> u32 {
-        self.train.checksum()
+    fn checksums(&self) -> [u32; 2] {
+        [self.train.checksum(), self.valid.checksum()]
     }
 
     fn validate(&self, model: &Seq2Seq, params: &Params, config: &Config) -> Validated {

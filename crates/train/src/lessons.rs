@@ -1,5 +1,6 @@
 //! What a task is to the training loop.
 
+use crate::config::ConfigFileError;
 use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::inherit::Inherited;
@@ -23,6 +24,12 @@ pub trait RunConfig {
 
     /// As TOML.
     fn to_toml(&self) -> String;
+
+    /// What [`RunConfig::to_toml`] wrote, in an earlier version perhaps: keys that were not there then have their defaults. `name` is what
+    /// errors call it.
+    fn of_toml(text: &str, name: &str) -> Result<Self, ConfigFileError>
+    where
+        Self: Sized;
 }
 
 /// All that a run learns from: examples, some of them to check it with, and the model that they are for.
@@ -68,8 +75,8 @@ pub trait Lessons: Sized {
     /// How many targets these training examples have: tokens or labels.
     fn targets(&self, examples: &[Example]) -> usize;
 
-    /// A checksum of the training examples.
-    fn checksum(&self) -> u32;
+    /// Checksums of the training examples, and of what the model is checked with.
+    fn checksums(&self) -> [u32; 2];
 
     /// How well the model predicts what it does not learn from.
     fn validate(&self, model: &Self::Model, params: &Params, config: &Self::Config) -> Validated;

@@ -263,8 +263,10 @@ impl TrainConfig {
         let decay = self.weight_decay.unwrap_or_default();
         let fraction = "a share from 0 to below 1";
         let sampling = self.scheduled_sampling;
-        let rules: [(bool, &str, String, &str); 13] = [
+        let minutes = self.minutes.unwrap_or(f64::INFINITY);
+        let rules: [(bool, &str, String, &str); 14] = [
             (above_zero(self.rate), "rate", self.rate.to_string(), "a number above 0"),
+            (minutes > 0.0, "minutes", minutes.to_string(), "a number above 0"),
             (self.clip > 0.0, "clip", self.clip.to_string(), "a number above 0"),
             (share(smoothing), "label_smoothing", smoothing.to_string(), fraction),
             (betas.into_iter().all(share), "betas", format!("{betas:?}"), "two shares from 0 to below 1"),
@@ -298,6 +300,12 @@ impl TrainConfig {
             return wrong(
                 "train.take without train.init_from",
                 "name the model folder that they are taken from",
+            );
+        }
+        if sampling == 0.0 && self.scheduled_sampling_warmup > 0 {
+            return wrong(
+                "train.scheduled_sampling_warmup without train.scheduled_sampling",
+                "say which share of the tokens it rises to",
             );
         }
         if self.freeze.is_empty() && self.freeze_steps > 0 {

@@ -143,6 +143,7 @@ impl<L: Lessons> Trainer<L> {
         let (path, now) = (folder.config(), config.to_toml());
         let before = std::fs::read_to_string(&path)
             .map_err(|source| TrainError::Read { path: path.clone(), source })?;
+        let before = L::Config::of_toml(&before, &path.display().to_string())?.to_toml();
         let path = folder.path().to_owned();
         if let Some([key, before, now]) = difference(&before, &now) {
             return Err(TrainError::Differs { path, key, before, now });
@@ -177,7 +178,8 @@ impl<L: Lessons> Trainer<L> {
             return Err(TrainError::Damaged { path, message: "it is of another model".to_owned() });
         };
         self.params.set_flat(&Tensor::new(self.params.device(), 1, length, &weights));
-        (self.state, self.resumed) = (checkpoint.state, Some(passed_over));
+        self.state = checkpoint.state.checked_with(self.state.valid);
+        self.resumed = Some(passed_over);
         Ok(())
     }
 
@@ -202,7 +204,7 @@ impl<L: Lessons> Trainer<L> {
         Ok(Trainer {
             optimiser: Optimiser::new(train.rule()).clipped(train.clip),
             average: (train.average > 0.0).then(|| Average::new(&params, train.average)),
-            state: State::new(lessons.checksum()),
+            state: State::new(lessons.checksums()),
             saved: None,
             planned: [train.steps, of_epochs].into_iter().flatten().min(),
             memory: memory_limit(device, train.memory),
@@ -304,6 +306,11 @@ impl<L: Lessons> Trainer<L> {
         self.exchange_average();
         let Trainer { lessons, model, params, .. } = self;
         Ok(Trained { lessons, model, params, best_loss, updates: update })
+    }
+
+    /// How many updates it has made, and in how many seconds: none, or what the run that it goes on with has.
+    pub fn made(&self) -> (u64, f64) {
+        (self.state.update, self.state.seconds)
     }
 
     fn reason_to_end(&self, stop: &AtomicBool) -> Option<Reason> {

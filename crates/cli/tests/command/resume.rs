@@ -235,6 +235,43 @@ fn another_config_or_other_data_is_refused_by_name() {
     train(at, "model", &["--resume", "--set", "train.steps=6"]).ok();
 }
 
+/// The config of a folder does not know a key that came later: it had the default.
+#[test]
+fn a_run_of_an_earlier_version_goes_on() {
+    let folder = new_project();
+    let at = folder.path();
+    train(at, "model", &["--set", "train.steps=4"]).ok();
+    let path = at.join("model/config.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(text.matches("layer_dropout = 0.0\n").count(), 2, "{text}");
+    fs::write(&path, text.replace("layer_dropout = 0.0\n", "")).unwrap();
+    let on = train(at, "model", &["--resume", "--set", "train.steps=6"]);
+    assert!(on.stderr.contains("going on after update 4"), "{}", on.stderr);
+    on.ok();
+    fs::write(&path, "task = \"translate\"\n[data]\ntrain = \"a\"\nvalid = \"b\"\nold = 1\n").unwrap();
+    train(at, "model", &["--resume"]).failed(
+        1,
+        "model/config.toml:5: unknown field \"old\"",
+        "one of \"train\", \"valid\", \"prepared\", \"stream\", \"shuffle_buffer\", \"vocabulary_pairs\", \"skip_bad_lines\", \
+         \"max_tokens\", \"cut_source\", \"cut_target\", \"joint_vocabulary\", \"source\", \"target\"",
+    );
+}
+
+/// No model is as good on other sentences as the best one was on its own: that does not count any more.
+#[test]
+fn other_data_to_check_with_is_judged_by_itself() {
+    let folder = new_project();
+    let at = folder.path();
+    train(at, "model", &["--set", "train.steps=35"]).ok();
+    for side in ["en", "zh"] {
+        fs::write(at.join(format!("project/valid.{side}")), "nobody has ever seen this\n").unwrap();
+    }
+    let on = train(at, "model", &["--resume", "--set", "train.steps=42"]);
+    let validation = on.stderr.lines().find(|line| line.starts_with("update 42: validation loss"));
+    assert!(validation.is_some_and(|line| line.ends_with("best so far")), "{}", on.stderr);
+    on.ok();
+}
+
 #[test]
 fn two_runs_do_not_share_a_folder() {
     use std::io::{BufRead, BufReader};

@@ -81,6 +81,10 @@ impl RunConfig for ClassifyConfig {
     fn to_toml(&self) -> String {
         to_toml(self)
     }
+
+    fn of_toml(text: &str, name: &str) -> Result<ClassifyConfig, ConfigFileError> {
+        ClassifyConfig::parse(text, name, &[])
+    }
 }
 
 impl ClassifyConfig {

@@ -249,8 +249,8 @@ impl Lessons for LabelledCorpus {
         examples.len()
     }
 
-    fn checksum(&self) -> u32 {
-        self.train.checksum()
+    fn checksums(&self) -> [u32; 2] {
+        [self.train.checksum(), self.valid.checksum()]
     }
 
     fn validate(&self, model: &Classifier, params: &Params, config: &ClassifyConfig) -> Validated {

@@ -67,6 +67,10 @@ impl RunConfig for LanguageConfig {
     fn to_toml(&self) -> String {
         to_toml(self)
     }
+
+    fn of_toml(text: &str, name: &str) -> Result<LanguageConfig, ConfigFileError> {
+        LanguageConfig::parse(text, name, &[])
+    }
 }
 
 impl LanguageConfig {

@@ -7,7 +7,9 @@ use crate::event::{About, Figure};
 use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
-use couplet_data::{DataError, Example, Feed, Skipped, Tokenizer, UNK, on_all_cores, pieces, read_texts};
+use couplet_data::{
+    DataError, Example, Feed, Skipped, Tokenizer, UNK, add_to_checksum, on_all_cores, pieces, read_texts,
+};
 use couplet_nn::{LanguageModel, NextTokens, Pass};
 use couplet_search::{Folder, losses};
 use couplet_tensor::Params;
@@ -111,8 +113,9 @@ impl Lessons for TextCorpus {
         examples.iter().map(|example| example.source.len() - 1).sum()
     }
 
-    fn checksum(&self) -> u32 {
-        self.train.checksum()
+    fn checksums(&self) -> [u32; 2] {
+        let valid = self.valid.iter().fold(0, |sum, piece| add_to_checksum(sum, piece, &[]));
+        [self.train.checksum(), valid]
     }
 
     fn validate(&self, model: &LanguageModel, params: &Params, config: &LanguageConfig) -> Validated {
