@@ -11,7 +11,7 @@ use couplet_search::{Shown, Translation, Translator};
 use couplet_tensor::Device;
 use couplet_train::{Config, Corpus, Inherited, Trainer};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 const CONFIG: &str = include_str!("copy.toml");
@@ -34,8 +34,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let device = arguments.device.open_and_name()?;
     let data = demo::messages(arguments.seed);
     let stop = stop_on_interrupt()?;
-    let [without, with] = [false, true].map(|copies| try_out(arguments, &device, &data, copies, &stop));
-    let (without, with) = (without?, with?);
+    let without = try_out(arguments, &device, &data, false, &stop)?;
+    if stop.load(Ordering::Relaxed) {
+        eprintln!("stopped; there is nothing to compare yet");
+        return Ok(());
+    }
+    let with = try_out(arguments, &device, &data, true, &stop)?;
 
     let out = &arguments.out;
     std::fs::create_dir_all(out).map_err(|error| Failure::io(out, &error))?;
