@@ -6,18 +6,33 @@ use couplet_train::{About, Event, Figure, Reason};
 /// Shows events on stderr.
 pub(crate) struct Progress {
     bar: Bar,
-    planned: Option<u64>,
+    limits: Limits,
+}
+
+/// When a run ends, as far as that is known.
+#[derive(Clone, Copy, Default)]
+struct Limits {
+    updates: Option<u64>,
+    minutes: Option<f64>,
+}
+
+impl Limits {
+    /// How many updates there will be: all that are planned, or as many as fit into the minutes if they go on as they did.
+    fn expected(self, update: u64, seconds: f64) -> Option<u64> {
+        let in_time = self.minutes.map(|minutes| (update as f64 * minutes * 60.0 / seconds.max(1e-9)) as u64);
+        [self.updates, in_time].into_iter().flatten().min().map(|updates| updates.max(update))
+    }
 }
 
 impl Progress {
     pub(crate) fn new() -> Progress {
-        Progress { bar: Bar::new("{pos}/{len}  {msg}  {eta} left"), planned: None }
+        Progress { bar: Bar::new("{pos}/{len}  {msg}  {eta} left"), limits: Limits::default() }
     }
 
     pub(crate) fn show(&mut self, event: &Event) {
         match event {
-            Event::Start { about, parameters, updates, .. } => {
-                self.planned = *updates;
+            Event::Start { about, parameters, updates, minutes, .. } => {
+                self.limits = Limits { updates: *updates, minutes: *minutes };
                 updates.iter().for_each(|&updates| self.bar.plan(updates));
                 self.bar.line(&format!("{}; {parameters} parameters", described(*about)));
             }
@@ -45,12 +60,13 @@ impl Progress {
                 passed_over.iter().for_each(|why| self.bar.line(&format!("passed over {why}")));
                 self.bar.line(&format!("going on after update {update} and {seconds:.0} s"));
             }
-            Event::Step { update, loss, tokens_per_second, rate, .. } => {
-                let planned = self.planned;
+            Event::Step { update, loss, tokens_per_second, rate, seconds, .. } => {
+                let expected = self.limits.expected(*update, *seconds);
+                expected.iter().for_each(|&expected| self.bar.plan(expected));
                 self.bar.show(*update, |alone| {
                     let text = format!("loss {loss:.3}  {tokens_per_second:.0} tokens/s  rate {rate:.1e}");
-                    let planned = planned.map_or_else(String::new, |planned| format!("/{planned}"));
-                    if alone { format!("update {update}{planned}  {text}") } else { text }
+                    let all = expected.map_or_else(String::new, |expected| format!("/{expected}"));
+                    if alone { format!("update {update}{all}  {text}") } else { text }
                 });
             }
             Event::Validation { update, loss, figure, bleu, best, .. } => {
@@ -108,5 +124,21 @@ fn described(about: About) -> String {
                 if beside > 0 { format!("; {beside} numbers beside each text") } else { String::new() };
             format!("{texts} texts{}; vocabulary {vocabulary}; {labels} labels{beside}", long(cut, "cut"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 30 updates in 20 s are 90 in a minute; 50 that are planned come first, and what is done is done.
+    #[test]
+    fn expected_updates_by_hand() {
+        let of = |updates, minutes, seconds| Limits { updates, minutes }.expected(30, seconds);
+        assert_eq!(of(None, Some(1.0), 20.0), Some(90));
+        assert_eq!(of(Some(50), Some(1.0), 20.0), Some(50));
+        assert_eq!(of(Some(500), Some(1.0), 20.0), Some(90));
+        assert_eq!(of(None, Some(1.0), 70.0), Some(30));
+        assert_eq!(of(None, None, 20.0), None);
     }
 }

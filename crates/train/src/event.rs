@@ -17,6 +17,9 @@ pub enum Event {
         /// Updates that are planned; none where a stream must be read to its end to know.
         #[serde(skip_serializing_if = "Option::is_none")]
         updates: Option<u64>,
+        /// The most minutes, where there is a limit.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        minutes: Option<f64>,
         /// The version of the program.
         version: &'static str,
         /// What computes, in words.

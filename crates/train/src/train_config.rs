@@ -131,7 +131,7 @@ pub enum Schedule {
 
 impl Schedule {
     /// Whether the rate depends on which update is the last.
-    pub(crate) fn ends_at_zero(self) -> bool {
+    pub fn ends_at_zero(self) -> bool {
         matches!(self, Schedule::Cosine | Schedule::Linear)
     }
 }

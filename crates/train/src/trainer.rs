@@ -308,9 +308,18 @@ impl<L: Lessons> Trainer<L> {
         Ok(Trained { lessons, model, params, best_loss, updates: update })
     }
 
-    /// How many updates it has made, and in how many seconds: none, or what the run that it goes on with has.
-    pub fn made(&self) -> (u64, f64) {
-        (self.state.update, self.state.seconds)
+    /// Whether the run that it goes on with has made updates.
+    pub fn has_begun(&self) -> bool {
+        self.state.update > 0
+    }
+
+    /// Whether that run has more updates or minutes behind it than the config allows.
+    pub fn is_past_its_end(&self) -> bool {
+        self.planned.is_some_and(|planned| self.state.update > planned) || self.is_out_of_time()
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        self.config.train().minutes.is_some_and(|minutes| self.state.seconds > minutes * 60.0)
     }
 
     fn reason_to_end(&self, stop: &AtomicBool) -> Option<Reason> {
@@ -321,7 +330,7 @@ impl<L: Lessons> Trainer<L> {
             Some(Reason::Patience)
         } else if stop.load(Ordering::Relaxed) {
             Some(Reason::Stopped)
-        } else if train.minutes.is_some_and(|minutes| state.seconds > minutes * 60.0) {
+        } else if self.is_out_of_time() {
             Some(Reason::Time)
         } else {
             None
@@ -377,6 +386,7 @@ impl<L: Lessons> Trainer<L> {
             about: self.lessons.about(),
             parameters: self.params.count(),
             updates: self.planned,
+            minutes: self.config.train().minutes.filter(|minutes| minutes.is_finite()),
             version: env!("CARGO_PKG_VERSION"),
             device: self.params.device().to_string(),
             seed: self.config.train().seed,
