@@ -27,6 +27,39 @@ pub enum CompareError {
         /// The first config.
         first: PathBuf,
     },
+    /// A model that would learn from something else than what is asked for.
+    #[error("{}: data.prepared takes the place of --train and --valid", path.display())]
+    Prepared {
+        /// Its config.
+        path: PathBuf,
+    },
+    /// A model whose rate falls until the last update, which a budget of minutes does not know.
+    #[error("{}: a rate that falls to zero at the last update, with --minutes", path.display())]
+    NoLastUpdate {
+        /// Its config.
+        path: PathBuf,
+    },
+    /// Runs that would all have the same seed.
+    #[error("--set train.seed: runs have the seeds 1, 2 and so on")]
+    Seed,
+    /// A run that has more behind it than it may have.
+    #[error("{}: it has been trained for longer than asked for", path.display())]
+    Longer {
+        /// Its folder.
+        path: PathBuf,
+    },
+    /// A run whose rate has fallen towards another end.
+    #[error("{}: its rate falls to zero at the last update, which was another one", path.display())]
+    OtherEnd {
+        /// Its folder.
+        path: PathBuf,
+    },
+    /// A model that has learnt nothing that can be measured.
+    #[error("{}: the loss of its model is not a finite number", path.display())]
+    NotFinite {
+        /// Its folder.
+        path: PathBuf,
+    },
     /// A model that has no score.
     #[error("{}: task = \"{task}\" has no score to compare models by", path.display())]
     NotComparable {
@@ -63,6 +96,13 @@ impl CompareError {
         let text = match self {
             CompareError::SameName { .. } => "a config's file name is its model's name; rename one of them",
             CompareError::OtherData { .. } => "--train and --valid give all models the same data",
+            CompareError::Prepared { .. } => "leave data.prepared out of the config, or --train and --valid",
+            CompareError::NoLastUpdate { .. } => "give --steps, or --set train.schedule=inverse-sqrt",
+            CompareError::Seed => "--seeds says how many",
+            CompareError::Longer { .. } | CompareError::OtherEnd { .. } => {
+                "give another --out, or the --steps or --minutes that it had"
+            }
+            CompareError::NotFinite { .. } => "lower train.rate, or raise train.warmup",
             CompareError::NotComparable { .. } => {
                 "models that translate, classify or auto-encode can be compared"
             }

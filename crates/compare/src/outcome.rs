@@ -12,6 +12,8 @@ use std::path::Path;
 pub struct Outcome {
     /// The whole config, and the test set's: where they are the same, the run need not be made again.
     pub(crate) configs: [String; 2],
+    /// A checksum of all files that it learnt from and was checked and measured with.
+    pub(crate) data: u32,
     /// Numbers in the model.
     pub parameters: usize,
     /// Updates that were made.

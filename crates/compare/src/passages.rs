@@ -30,25 +30,28 @@ pub(crate) fn write_own(out: &Path) -> Result<[[PathBuf; 2]; 3], CompareError> {
     Ok([write(out, "train", &train)?, write(out, "valid", &valid)?, write(out, "test", &test)?])
 }
 
-/// Writes passages of up to so many words, of the sentences of two files. Each sentence is in one of them, more or less.
+/// Writes passages of up to so many words, of the sentences of two files: as many as have all the words together. Their files are named
+/// by what they are made of, so that other passages do not take their places.
 pub(crate) fn write_joined(
     out: &Path,
     set: &str,
     files: &[PathBuf; 2],
     most: usize,
 ) -> Result<[PathBuf; 2], CompareError> {
-    let sentences = read(&Files::parallel(&files[0], &files[1]), Empty::Refuse)?;
+    let files = Files::parallel(&files[0], &files[1]);
+    let sentences = read(&files, Empty::Refuse)?;
     let words: usize = sentences.iter().map(|pair| words_of(&pair.source)).sum();
     let count = (words / usize::midpoint(LEAST, most)).max(sentences.len().min(1));
-    write(out, set, &passages(&sentences, count, most, SPACES))
+    let name = format!("{set}-{most}-{:08x}", files.checksum()?);
+    write(out, &name, &passages(&sentences, count, most, SPACES))
 }
 
-/// Writes the files of a set, unless they are there with the same text: another comparison may be reading them.
-fn write(out: &Path, set: &str, pairs: &[Pair]) -> Result<[PathBuf; 2], CompareError> {
+/// Writes the files of a set under a name, unless they are there with the same text: another comparison may be reading them.
+fn write(out: &Path, name: &str, pairs: &[Pair]) -> Result<[PathBuf; 2], CompareError> {
     let _alone = lock(out)?;
     let folder = out.join("data");
     std::fs::create_dir_all(&folder).map_err(CompareError::io(&folder))?;
-    let files = ["source", "target"].map(|side| folder.join(format!("{set}.{side}")));
+    let files = ["source", "target"].map(|side| folder.join(format!("{name}.{side}")));
     let texts = [lines(pairs, |pair| &pair.source), lines(pairs, |pair| &pair.target)];
     for (path, text) in files.iter().zip(texts) {
         if !std::fs::read(path).is_ok_and(|known| known == text.as_bytes()) {

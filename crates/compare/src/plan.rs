@@ -2,13 +2,15 @@
 
 use crate::error::CompareError;
 use crate::passages;
+use couplet_data::{DataError, Files};
 use couplet_search::Folder;
-use couplet_train::{AnyConfig, ClassifyConfig, Config, RunConfig, Task};
+use couplet_train::{AnyConfig, ClassifyConfig, Config, RunConfig, Task, TrainConfig};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// More epochs than any budget of updates or minutes allows.
-const ENDLESS: u64 = 1_000_000;
+/// More epochs, and more updates, than any budget allows.
+const ENDLESS_EPOCHS: u64 = 1_000_000;
+const ENDLESS_STEPS: u64 = 1_000_000_000_000;
 
 /// A comparison.
 #[derive(Clone, Debug)]
@@ -71,14 +73,38 @@ pub(crate) struct Run {
     pub(crate) test: Comparable,
 }
 
+impl Run {
+    /// A checksum of all files that it learns from and is checked and measured with. Those of a prepared corpus have their own.
+    pub(crate) fn checksum(&self) -> Result<u32, DataError> {
+        let learnt = self.config.data().into_iter().filter(|_| !self.config.prepared());
+        let [_, test] = self.test.data();
+        let sums = learnt.chain([test]).map(|files| Ok(files.checksum()?.to_le_bytes()));
+        Ok(crc32c::crc32c(&sums.collect::<Result<Vec<_>, DataError>>()?.concat()))
+    }
+
+    /// Whether a run of an earlier call has the same configs, keys that came later with their defaults.
+    pub(crate) fn is_of(&self, configs: &[String; 2]) -> bool {
+        [&self.config, &self.test]
+            .into_iter()
+            .zip(configs)
+            .all(|(now, before)| Comparable::of_toml(before).as_ref() == Some(now))
+    }
+}
+
 impl Budget {
+    /// Its own limit, in the place of all that the configs have.
     fn overrides(self) -> Vec<String> {
-        let limit = match self {
+        let (steps, minutes) = match self {
             Budget::OfConfig => return Vec::new(),
-            Budget::Steps(steps) => format!("train.steps={steps}"),
-            Budget::Minutes(minutes) => format!("train.minutes={minutes:?}"),
+            Budget::Steps(steps) => (steps, f64::INFINITY),
+            Budget::Minutes(minutes) => (ENDLESS_STEPS, minutes),
         };
-        vec![limit, format!("train.epochs={ENDLESS}"), "train.patience=0".to_owned()]
+        vec![
+            format!("train.steps={steps}"),
+            format!("train.minutes={minutes:?}"),
+            format!("train.epochs={ENDLESS_EPOCHS}"),
+            "train.patience=0".to_owned(),
+        ]
     }
 }
 
@@ -88,8 +114,11 @@ impl Plan {
         self.configs.iter().map(|path| name_of(path)).collect()
     }
 
-    /// Refuses models that would share a folder.
+    /// Refuses models that would share a folder, and runs that would share a seed.
     pub(crate) fn check(&self) -> Result<(), CompareError> {
+        if self.overrides.iter().any(|each| each.starts_with("train.seed=")) {
+            return Err(CompareError::Seed);
+        }
         for (i, second) in self.configs.iter().enumerate() {
             if let Some(first) = self.configs[..i].iter().find(|first| name_of(first) == name_of(second)) {
                 return Err(CompareError::SameName { first: first.clone(), second: second.clone() });
@@ -98,9 +127,30 @@ impl Plan {
         Ok(())
     }
 
+    /// With passages in the place of lines, where that is asked for: they are joined once for all runs.
+    pub(crate) fn joined(&self) -> Result<Plan, CompareError> {
+        let (Some(Sets { train, valid }), Some(most)) = (&self.data, self.passages) else {
+            return Ok(self.clone());
+        };
+        let joined = |name, files| passages::write_joined(&self.out, name, files, most);
+        let data = Some(Sets { train: joined("train", train)?, valid: joined("valid", valid)? });
+        let test = self.test.as_ref().map(|files| joined("test", files)).transpose()?;
+        Ok(Plan { data, test, passages: None, ..self.clone() })
+    }
+
     /// The folder of a model's run.
     pub(crate) fn folder(&self, name: &str, seed: u64) -> Folder {
         Folder::new(self.out.join(name).join(format!("seed-{seed}")))
+    }
+
+    /// The folders of a model's runs that there are, in the order of their seeds.
+    pub(crate) fn folders(&self, name: &str) -> Vec<Folder> {
+        let files = std::fs::read_dir(self.out.join(name)).into_iter().flatten().flatten();
+        let seed = |name: String| name.strip_prefix("seed-")?.parse::<u64>().ok();
+        let mut seeds: Vec<u64> =
+            files.filter_map(|file| seed(file.file_name().into_string().ok()?)).collect();
+        seeds.sort_unstable();
+        seeds.into_iter().map(|seed| self.folder(name, seed)).collect()
     }
 
     /// Reads a config, as it is for a seed.
@@ -113,24 +163,26 @@ impl Plan {
         }
         overrides.extend(self.overrides.iter().cloned());
         let config = Comparable::read(path, &overrides)?;
+        let path = path.to_owned();
+        if data.is_some() && config.prepared() {
+            return Err(CompareError::Prepared { path });
+        }
+        let train = config.train();
+        if train.steps == Some(ENDLESS_STEPS) && train.schedule.ends_at_zero() {
+            return Err(CompareError::NoLastUpdate { path });
+        }
         overrides.extend(test.map(|files| set("data.valid", &files)));
-        Ok(Run { config, test: Comparable::read(path, &overrides)? })
+        Ok(Run { config, test: Comparable::read(&path, &overrides)? })
     }
 
     /// The files that take the place of those of a config, and those of a test set.
     fn files(&self, path: &Path) -> Result<(Option<Sets>, Option<[PathBuf; 2]>), CompareError> {
-        Ok(match (&self.data, self.passages) {
-            (Some(Sets { train, valid }), Some(most)) => {
-                let joined = |name, files| passages::write_joined(&self.out, name, files, most);
-                let data = Sets { train: joined("train", train)?, valid: joined("valid", valid)? };
-                (Some(data), self.test.as_ref().map(|files| joined("test", files)).transpose()?)
-            }
-            (Some(sets), None) => (Some(sets.clone()), self.test.clone()),
-            (None, _) if self.wants_passages(path) => {
+        Ok(match &self.data {
+            None if self.wants_passages(path) => {
                 let [train, valid, test] = passages::write_own(&self.out)?;
                 (Some(Sets { train, valid }), Some(self.test.clone().unwrap_or(test)))
             }
-            (None, _) => (None, self.test.clone()),
+            data => (data.clone(), self.test.clone()),
         })
     }
 
@@ -166,6 +218,36 @@ impl Comparable {
             AnyConfig::LanguageModel(_) => {
                 Err(CompareError::NotComparable { path: path.to_owned(), task: Task::LanguageModel })
             }
+        }
+    }
+
+    /// What [`Comparable::to_toml`] wrote, in an earlier version perhaps; none where it cannot be read any more.
+    pub(crate) fn of_toml(text: &str) -> Option<Comparable> {
+        match AnyConfig::parse(text, "", &[]).ok()? {
+            AnyConfig::Translate(config) => Some(Comparable::Translate(config)),
+            AnyConfig::Classify(config) => Some(Comparable::Classify(config)),
+            AnyConfig::LanguageModel(_) => None,
+        }
+    }
+
+    /// Its table `[train]`.
+    pub(crate) fn train(&self) -> &TrainConfig {
+        match self {
+            Comparable::Translate(config) => &config.train,
+            Comparable::Classify(config) => &config.train,
+        }
+    }
+
+    /// Whether it learns from a prepared corpus.
+    pub(crate) fn prepared(&self) -> bool {
+        matches!(self, Comparable::Translate(config) if config.data.prepared.is_some())
+    }
+
+    /// What it learns from, and what it is checked with.
+    pub(crate) fn data(&self) -> [&Files; 2] {
+        match self {
+            Comparable::Translate(config) => [&config.data.train, &config.data.valid],
+            Comparable::Classify(config) => [&config.data.train, &config.data.valid],
         }
     }
 

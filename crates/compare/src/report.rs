@@ -40,7 +40,8 @@ fn page(entries: &[Entry], table: &Table, claims: &[Claim]) -> String {
     let seeds = entries.iter().map(|entry| entry.runs.len()).max().unwrap_or(0);
     let mut page = format!(
         "# A comparison\n\n{}\nMeasured with {lines} lines; at most {seeds} runs a model. With several runs, figures are means with the sample \
-         standard deviation. Seconds are those of the whole training, whatever else the machine did; tokens a second are those of updates alone.\n",
+         standard deviation. Seconds are those of the whole training, whatever else the machine did; tokens a second are those of updates alone, in three \
+         stretches of the first seed's config.\n",
         table.to_markdown()
     );
     for Claim { title, text, picture } in claims {

@@ -5,12 +5,12 @@ use crate::outcome::{Outcome, load, save};
 use crate::plan::{Comparable, Plan};
 use crate::quality::Quality;
 use crate::times::Times;
-use couplet_data::{BadLines, Empty};
+use couplet_data::{Empty, LabelledTexts, Pair};
 use couplet_search::{Folder, Loaded, LoadedClassifier};
 use couplet_tensor::Device;
 use couplet_train::{
-    Corpus, Event, Inherited, LabelledCorpus, LabelledExamples, Lessons, Reason, Task, Trainer, read,
-    read_labelled, read_same,
+    Corpus, Event, Inherited, LabelledCorpus, LabelledExamples, Lessons, Reason, RunConfig, Task,
+    TrainConfig, Trainer, read, read_labelled, read_same,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use toml::Table;
@@ -87,7 +87,7 @@ pub struct Compared {
 
 /// A comparison under way.
 struct Comparison<'a> {
-    plan: &'a Plan,
+    plan: Plan,
     device: &'a Device,
     observer: &'a mut dyn FnMut(&Progress),
     stop: &'a AtomicBool,
@@ -110,23 +110,24 @@ pub fn compare(
 ) -> Result<Compared, CompareError> {
     plan.check()?;
     std::fs::create_dir_all(&plan.out).map_err(CompareError::io(&plan.out))?;
-    let mut comparison = Comparison { plan, device, observer, stop, entries: entries_of(plan) };
+    let mut comparison =
+        Comparison { plan: plan.joined()?, device, observer, stop, entries: entries_of(plan) };
     // All models with one seed before the next one: whenever it is stopped, there is as much of each as can be.
-    let mut through =
-        (1..=plan.seeds).all(|seed| comparison.for_each(|comparison, number| comparison.run(number, seed)));
+    let mut through = (1..=plan.seeds)
+        .all(|seed| comparison.for_each(Entry::goes_on, |comparison, number| comparison.run(number, seed)));
     if plan.times {
-        through = through && comparison.for_each(Comparison::time);
+        through = through && comparison.for_each(Entry::has_run, Comparison::time);
     }
     Ok(Compared { entries: comparison.entries, stopped: !through })
 }
 
-/// What is done of a plan. Neither data nor models need to be there any more, only the files of figures.
+/// What is done of the configs of a plan, with all seeds that there are. Neither data nor models need to be there any more, only the files of figures.
 pub fn done(plan: &Plan) -> Result<Compared, CompareError> {
     plan.check()?;
     let mut entries = entries_of(plan);
     for entry in &mut entries {
-        let folders = (1..=plan.seeds).map(|seed| plan.folder(&entry.name, seed));
-        entry.runs = folders.filter_map(|folder| load(&folder.path().join(RESULT))).collect();
+        let folders = plan.folders(&entry.name);
+        entry.runs = folders.iter().filter_map(|folder| load(&folder.path().join(RESULT))).collect();
         entry.times = load(&plan.folder(&entry.name, 1).path().join(TIMES));
         if let Some(Outcome { configs: [config, _], .. }) = entry.runs.first() {
             entry.config = config.parse().unwrap_or_default();
@@ -142,11 +143,25 @@ fn entries_of(plan: &Plan) -> Vec<Entry> {
     plan.names().into_iter().map(named).collect()
 }
 
+impl Entry {
+    fn goes_on(&self) -> bool {
+        self.failed.is_none()
+    }
+
+    fn has_run(&self) -> bool {
+        !self.runs.is_empty()
+    }
+}
+
 impl Comparison<'_> {
-    /// Does something for each model that has not failed. False if it was stopped.
-    fn for_each(&mut self, work: impl Fn(&mut Self, usize) -> Result<bool, CompareError>) -> bool {
+    /// Does something for each model that is wanted. False if it was stopped.
+    fn for_each(
+        &mut self,
+        wanted: fn(&Entry) -> bool,
+        work: impl Fn(&mut Self, usize) -> Result<bool, CompareError>,
+    ) -> bool {
         for number in 0..self.entries.len() {
-            if self.entries[number].failed.is_some() {
+            if !wanted(&self.entries[number]) {
                 continue;
             }
             match work(self, number) {
@@ -169,20 +184,25 @@ impl Comparison<'_> {
         let name = &self.entries[number].name;
         let folder = self.plan.folder(name, seed);
         let file = folder.path().join(RESULT);
-        let configs = [run.config.to_toml(), run.test.to_toml()];
-        let known = load::<Outcome>(&file).filter(|known| known.configs == configs);
+        let data = run.checksum()?;
+        let known = load::<Outcome>(&file).filter(|known| known.data == data && run.is_of(&known.configs));
         let outcome = match known {
             Some(known) => known,
             None if self.stop.load(Ordering::Relaxed) => return Ok(false),
             None => {
                 (self.observer)(&Progress::Begins { name, seed });
+                let test = TestSet::read(&run.test)?;
                 let ended = train(&run.config, self.device, &folder, self.observer, self.stop)?;
                 if ended.reason == Reason::Stopped {
                     return Ok(false);
                 }
-                let (parameters, quality) = measured(&run.test, self.device, &folder)?;
+                let (parameters, quality) = test.measure(self.device, &folder)?;
+                if !quality.loss.is_finite() {
+                    return Err(CompareError::NotFinite { path: folder.path().to_owned() });
+                }
+                let configs = [run.config.to_toml(), run.test.to_toml()];
                 let Ended { updates, seconds, .. } = ended;
-                let outcome = Outcome { configs, parameters, updates, seconds, quality };
+                let outcome = Outcome { configs, data, parameters, updates, seconds, quality };
                 save(&file, &outcome)?;
                 (self.observer)(&Progress::Measured { name, outcome: &outcome });
                 outcome
@@ -197,7 +217,8 @@ impl Comparison<'_> {
         let data = |config: &Table, key: &str| config.get("data").and_then(|data| data.get(key)).cloned();
         if let Some(first) = self.entries.iter().position(|entry| !entry.config.is_empty()) {
             let known = &self.entries[first].config;
-            let mut keys = [("train", "data.train"), ("valid", "data.valid")].into_iter();
+            let mut keys =
+                [("train", "data.train"), ("valid", "data.valid"), ("prepared", "data.prepared")].into_iter();
             if let Some((_, key)) = keys.find(|(key, _)| data(&config, key) != data(known, key)) {
                 let [path, first] = [number, first].map(|number| self.plan.configs[number].clone());
                 return Err(CompareError::OtherData { path, key, first });
@@ -215,13 +236,13 @@ impl Comparison<'_> {
         let name = &self.entries[number].name;
         let folder = self.plan.folder(name, 1);
         let file = folder.path().join(TIMES);
-        let times = match load(&file) {
+        let config = self.plan.run(&self.plan.configs[number], 1)?.config;
+        let times = match load::<Times>(&file).filter(|known| known.is_of(&config, self.device)) {
             Some(known) => known,
             None if self.stop.load(Ordering::Relaxed) => return Ok(false),
             None => {
                 (self.observer)(&Progress::Times { name });
-                let run = self.plan.run(&self.plan.configs[number], 1)?;
-                let times = Times::of(&run.config, self.device, &folder)?;
+                let times = Times::of(&config, self.device, &folder)?;
                 save(&file, &times)?;
                 times
             }
@@ -257,7 +278,19 @@ fn train_on<L: Lessons>(
 ) -> Result<Ended, CompareError> {
     let inherited = Inherited::of(&mut config, Some(folder))?;
     let lessons = L::read(&config, inherited)?;
+    let before = std::fs::read_to_string(folder.config()).ok().and_then(|text| Comparable::of_toml(&text));
+    let limits = |train: &TrainConfig| (train.steps, train.minutes, train.epochs);
+    let (now, ends_at_zero) = (limits(config.train()), config.train().schedule.ends_at_zero());
     let trainer = Trainer::resume(config, lessons, device, folder.clone())?;
+    if trainer.has_begun() && before.is_some_and(|before| limits(before.train()) != now) {
+        let path = folder.path().to_owned();
+        if trainer.is_past_its_end() {
+            return Err(CompareError::Longer { path });
+        }
+        if ends_at_zero {
+            return Err(CompareError::OtherEnd { path });
+        }
+    }
     let mut ended = Ended { reason: Reason::Done, updates: 0, seconds: 0.0 };
     let mut watch = |event: &Event| {
         if let &Event::End { reason, update, seconds, .. } = event {
@@ -269,29 +302,45 @@ fn train_on<L: Lessons>(
     Ok(ended)
 }
 
-/// The numbers of a model, and how well it does on the validation set of a config.
-fn measured(config: &Comparable, device: &Device, folder: &Folder) -> Result<(usize, Quality), CompareError> {
-    Ok(match config {
-        Comparable::Translate(config) => {
-            let loaded = Loaded::open(folder, device)?;
-            let pairs = match config.task {
-                Task::Autoencode => read_same(config.texts()[1], BadLines::Refuse)?.0,
-                _ => read(&config.data.valid, Empty::Refuse)?,
-            };
-            (loaded.params.count(), Quality::of_translator(&loaded, &pairs))
-        }
-        Comparable::Classify(config) => {
-            let loaded = LoadedClassifier::open(folder, device)?;
-            let texts = read_labelled(&config.data.valid, &loaded.columns)?;
-            let labels = loaded.labels.numbers(&texts)?;
-            let examples = LabelledExamples::new(
-                &texts,
-                &loaded.tokenizer,
-                &loaded.features,
-                &loaded.labels,
-                loaded.cut,
-            )?;
-            (loaded.params.count(), Quality::of_classifier(&loaded, &examples, &texts, &labels))
-        }
-    })
+/// What a model is measured with. It is read before the training: a mistake in it shows at once.
+enum TestSet {
+    Pairs(Vec<Pair>),
+    Texts(LabelledTexts),
+}
+
+impl TestSet {
+    /// Reads what takes the place of a config's validation set.
+    fn read(config: &Comparable) -> Result<TestSet, CompareError> {
+        Ok(match config {
+            Comparable::Translate(config) if config.task == Task::Autoencode => {
+                TestSet::Pairs(read_same(config.texts()[1], config.data.valid.bad_lines())?.0)
+            }
+            Comparable::Translate(config) => TestSet::Pairs(read(&config.data.valid, Empty::Refuse)?),
+            Comparable::Classify(config) => {
+                TestSet::Texts(read_labelled(&config.data.valid, &config.data.features)?)
+            }
+        })
+    }
+
+    /// The numbers of the model in a folder, and how well it does.
+    fn measure(&self, device: &Device, folder: &Folder) -> Result<(usize, Quality), CompareError> {
+        Ok(match self {
+            TestSet::Pairs(pairs) => {
+                let loaded = Loaded::open(folder, device)?;
+                (loaded.params.count(), Quality::of_translator(&loaded, pairs))
+            }
+            TestSet::Texts(texts) => {
+                let loaded = LoadedClassifier::open(folder, device)?;
+                let labels = loaded.labels.numbers(texts)?;
+                let examples = LabelledExamples::new(
+                    texts,
+                    &loaded.tokenizer,
+                    &loaded.features,
+                    &loaded.labels,
+                    loaded.cut,
+                )?;
+                (loaded.params.count(), Quality::of_classifier(&loaded, &examples, texts, &labels))
+            }
+        })
+    }
 }

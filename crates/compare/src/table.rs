@@ -65,14 +65,15 @@ impl Table {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let header = self.header();
         let rule = format!("|---|{}\n", "--:|".repeat(header.len() - 1));
-        let rows: String = self.rows.iter().map(|row| line(&row.cells(escaped))).collect();
+        let rows: String =
+            self.rows.iter().flat_map(|row| row.lines(escaped)).map(|cells| line(&cells)).collect();
         line(&header) + &rule + &rows
     }
 
     /// For a terminal.
     pub fn to_terminal(&self) -> String {
         let lines: Vec<Vec<String>> = std::iter::once(self.header())
-            .chain(self.rows.iter().map(|row| row.cells(str::to_owned)))
+            .chain(self.rows.iter().flat_map(|row| row.lines(str::to_owned)))
             .collect();
         let columns = lines[0].len();
         let wide = |column: usize| {
@@ -118,11 +119,16 @@ impl Row {
         }
     }
 
-    /// What stands in its cells: the name and the figures, or the name and why there are none.
+    /// Its lines: the name and the figures, the name and why there are none or no more of them, or both.
+    fn lines(&self, said: impl Fn(&str) -> String) -> Vec<Vec<String>> {
+        let failed =
+            self.failed.as_ref().map(|reason| vec![said(&self.name), format!("failed: {}", said(reason))]);
+        let figures = (failed.is_none() || self.runs > 0).then(|| self.cells(said));
+        figures.into_iter().chain(failed).collect()
+    }
+
+    /// The name and the figures.
     fn cells(&self, said: impl Fn(&str) -> String) -> Vec<String> {
-        if let Some(reason) = &self.failed {
-            return vec![said(&self.name), format!("failed: {}", said(reason))];
-        }
         let figure = |spread: Option<Spread>, places: usize| {
             spread.map_or(NOTHING.to_owned(), |spread| spread.shown(places))
         };
@@ -158,6 +164,7 @@ pub(crate) mod tests {
         let of_bin =
             |bin, tokens, score| OfLength { bin, lines: 50, tokens, score, token_accuracy: Some(50.0) };
         let run = |score: f64| Outcome {
+            data: 0,
             configs: [String::new(), String::new()],
             parameters: 1000,
             updates: 30,
@@ -187,18 +194,23 @@ pub(crate) mod tests {
     fn tables_by_hand() {
         let mut timed = entry("a", "", &[10.0, 12.0]);
         timed.times = Some(Times {
+            config: String::new(),
             device: "cpu".to_owned(),
             tokens_per_second: vec![1000.0, 1200.0],
             sources: 8,
             costs: Vec::new(),
         });
+        let mut half = entry("half", "", &[10.0]);
+        half.failed = Some(Failed { message: "the disk is full".to_owned(), hint: None });
         let mut refused = entry("b|c", "", &[]);
         refused.failed = Some(Failed { message: "no such kind".to_owned(), hint: None });
-        let table = Table::of(&[timed, refused, entry("waits", "", &[])]);
+        let table = Table::of(&[timed, half, refused, entry("waits", "", &[])]);
         let markdown = "\
 | model | parameters | updates | seconds | tokens/s | perplexity | BLEU | tokens right, % |
 |---|--:|--:|--:|--:|--:|--:|--:|
 | a | 1000 | 30 | 2 ± 0 | 1100 ± 141 | 1.00 ± 0.00 | 11.0 ± 1.4 | 50.0 ± 0.0 |
+| half | 1000 | 30 | 2 | – | 1.00 | 10.0 | 50.0 |
+| half | failed: the disk is full |
 | b\\|c | failed: no such kind |
 | waits | – | – | – | – | – | – | – |
 ";
@@ -206,6 +218,8 @@ pub(crate) mod tests {
         let terminal = "\
 model  parameters  updates  seconds    tokens/s   perplexity        BLEU  tokens right, %
 a            1000       30    2 ± 0  1100 ± 141  1.00 ± 0.00  11.0 ± 1.4       50.0 ± 0.0
+half         1000       30        2           –         1.00        10.0             50.0
+half   failed: the disk is full
 b|c    failed: no such kind
 waits           –        –        –           –            –           –                –
 ";
@@ -213,6 +227,6 @@ waits           –        –        –           –            –          
         let json = serde_json::to_value(&table).unwrap();
         assert_eq!(json["metric"], "bleu");
         assert_eq!(json["rows"][0]["score"]["mean"], 11.0);
-        assert_eq!(json["rows"][1]["failed"], "no such kind");
+        assert_eq!(json["rows"][2]["failed"], "no such kind");
     }
 }

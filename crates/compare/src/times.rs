@@ -15,6 +15,8 @@ const UPDATES: usize = 10;
 /// The times of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {
+    /// The whole config.
+    pub(crate) config: String,
     /// What they were measured on.
     pub device: String,
     /// Tokens of both sides, a second, while updates are made; measured several times.
@@ -26,10 +28,16 @@ pub struct Times {
 }
 
 impl Times {
+    /// Whether they are those of a config on a device.
+    pub(crate) fn is_of(&self, config: &Comparable, device: &Device) -> bool {
+        Comparable::of_toml(&self.config).as_ref() == Some(config) && self.device == device.to_string()
+    }
+
     /// Of the model in a folder.
     pub(crate) fn of(config: &Comparable, device: &Device, folder: &Folder) -> Result<Times, CompareError> {
         // With fewer, all that is measured is how long it takes to tell a GPU what to do.
         let sources = if matches!(device, Device::Cpu(_)) { 8 } else { 256 };
+        let text = config.to_toml();
         let (tokens_per_second, costs) = match config {
             Comparable::Translate(config) => {
                 let mut loaded = Loaded::open(folder, device)?;
@@ -44,7 +52,7 @@ impl Times {
                 (speeds::<LabelledCorpus>((**config).clone(), known, device)?, costs)
             }
         };
-        Ok(Times { device: device.to_string(), tokens_per_second, sources, costs })
+        Ok(Times { config: text, device: device.to_string(), tokens_per_second, sources, costs })
     }
 }
 

@@ -18,7 +18,7 @@ use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::DataError;
-use crate::unpack::STANDARD_INPUT;
+use crate::unpack::{add_file_to_checksum, is_standard_input};
 
 /// Where pairs or labelled texts come from: one corpus or several.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,12 +141,17 @@ impl Files {
 
     /// Refuses files that cannot be read a second time.
     pub fn check_rereadable(&self) -> Result<(), DataError> {
-        let is_stdin = |path: &PathBuf| path == Path::new(STANDARD_INPUT);
-        let once = self.corpora.iter().any(|corpus| match &corpus.format {
-            Format::Parallel(paths) => paths.iter().any(is_stdin),
-            Format::Tsv(path) | Format::Csv(path) | Format::Jsonl(path) => is_stdin(path),
-        });
-        if once { Err(DataError::ReadOnce) } else { Ok(()) }
+        if self.paths().any(is_standard_input) { Err(DataError::ReadOnce) } else { Ok(()) }
+    }
+
+    /// A checksum of all files as they are. What comes from the standard input does not count.
+    pub fn checksum(&self) -> Result<u32, DataError> {
+        let mut files = self.paths().filter(|path| !is_standard_input(path));
+        files.try_fold(0, add_file_to_checksum)
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.corpora.iter().flat_map(|corpus| corpus.format.paths()).map(PathBuf::as_path)
     }
 
     /// Each corpus by itself.
@@ -208,14 +213,20 @@ impl Format {
 
     /// The file that errors name where a whole corpus is meant.
     pub(crate) fn path(&self) -> &Path {
+        &self.paths()[0]
+    }
+
+    /// One file or two.
+    fn paths(&self) -> &[PathBuf] {
         match self {
-            Format::Parallel([path, _]) | Format::Tsv(path) | Format::Csv(path) | Format::Jsonl(path) => path,
+            Format::Parallel(paths) => paths,
+            Format::Tsv(path) | Format::Csv(path) | Format::Jsonl(path) => std::slice::from_ref(path),
         }
     }
 
     fn relative_to(&self, folder: &Path) -> Format {
         let seen = |path: &PathBuf| {
-            if path == Path::new(STANDARD_INPUT) { path.clone() } else { folder.join(path) }
+            if is_standard_input(path) { path.clone() } else { folder.join(path) }
         };
         match self {
             Format::Parallel(paths) => Format::Parallel(paths.each_ref().map(seen)),
@@ -401,6 +412,7 @@ impl<'de> Deserialize<'de> for Item {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unpack::STANDARD_INPUT;
 
     fn parse(json: &str) -> Result<Files, String> {
         serde_json::from_str(json).map_err(|error| error.to_string())
@@ -408,6 +420,19 @@ mod tests {
 
     fn name(name: &str) -> Option<Column> {
         Some(Column::Name(name.to_owned()))
+    }
+
+    /// That of the text of both files, one after the other; a file that is not there is named.
+    #[test]
+    fn a_checksum_is_that_of_all_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["a", "b"].map(|name| folder.path().join(name));
+        std::fs::write(&first, "one\ntwo\n").unwrap();
+        let files = Files::parallel(&first, &second);
+        assert!(matches!(files.checksum(), Err(DataError::Missing { path }) if path == second));
+        std::fs::write(&second, "eins\nzwei\n").unwrap();
+        assert_eq!(files.checksum().unwrap(), crc32c::crc32c(b"one\ntwo\neins\nzwei\n"));
+        assert_eq!(Files::tsv(STANDARD_INPUT).checksum().unwrap(), 0);
     }
 
     #[test]

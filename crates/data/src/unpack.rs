@@ -21,9 +21,14 @@ const BUFFER: usize = 64 * 1024;
 /// The path that stands for the standard input.
 pub const STANDARD_INPUT: &str = "-";
 
+/// Whether a path stands for the standard input.
+pub(crate) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT)
+}
+
 /// What errors call a file.
 pub(crate) fn shown(path: &Path) -> &Path {
-    if path == Path::new(STANDARD_INPUT) { Path::new("standard input") } else { path }
+    if is_standard_input(path) { Path::new("standard input") } else { path }
 }
 
 /// How a file is packed.
@@ -54,16 +59,10 @@ pub(crate) struct Bytes {
 impl Bytes {
     /// Opens a file, or the standard input.
     pub(crate) fn open(path: &Path) -> Result<Bytes, DataError> {
-        if path == Path::new(STANDARD_INPUT) {
+        if is_standard_input(path) {
             return Bytes::read(shown(path).into(), io::stdin());
         }
-        match File::open(path) {
-            Ok(file) => Bytes::read(path.into(), file),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                Err(DataError::Missing { path: path.into() })
-            }
-            Err(source) => Err(DataError::Unreadable { path: path.into(), source }),
-        }
+        Bytes::read(path.into(), open_packed(path)?)
     }
 
     /// Reads a stream; `path` stands for it in errors.
@@ -112,6 +111,30 @@ impl Bytes {
 /// The bytes of a file as [`Lines`](crate::Lines) sees them, unpacked, for what is not made of lines. `-` is the standard input.
 pub fn open_unpacked(path: &Path) -> Result<Box<dyn BufRead + Send>, DataError> {
     Bytes::open(path).map(|bytes| bytes.reader)
+}
+
+/// A file as it is.
+fn open_packed(path: &Path) -> Result<File, DataError> {
+    File::open(path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => DataError::Missing { path: path.into() },
+        _ => DataError::Unreadable { path: path.into(), source },
+    })
+}
+
+/// A checksum of a file as it is, packed or not, after another one.
+pub(crate) fn add_file_to_checksum(sum: u32, path: &Path) -> Result<u32, DataError> {
+    let mut reader = BufReader::with_capacity(BUFFER, open_packed(path)?);
+    let mut sum = sum;
+    loop {
+        let bytes =
+            reader.fill_buf().map_err(|source| DataError::Unreadable { path: path.into(), source })?;
+        if bytes.is_empty() {
+            return Ok(sum);
+        }
+        sum = crc32c::crc32c_append(sum, bytes);
+        let read = bytes.len();
+        reader.consume(read);
+    }
 }
 
 /// The first bytes of a stream, as many as it takes to see whether they are one of these marks. Not one more: somebody may be

@@ -155,11 +155,93 @@ fn what_was_interrupted_goes_on() {
     assert!(output.status.success() && stderr.ends_with("stopped; the same command goes on\n"), "{stderr}");
     assert!(!at.join("out/plain/seed-1/result.json").exists());
 
-    let short = |steps: &str| compared(at, &["plain.toml", "looks.toml", "--out", "out", "--steps", steps]);
-    let went_on = short("1");
+    let files = fs::read_dir(at.join("out/plain/seed-1/checkpoints")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let updates = names
+        .filter_map(|name| name.strip_prefix("step-")?.strip_suffix(".safetensors")?.parse::<u64>().ok());
+    let few_more = (updates.max().unwrap_or(0) + 2).to_string();
+    let went_on = compared(at, &["plain.toml", "looks.toml", "--out", "out", "--steps", &few_more]);
     assert!(went_on.stderr.contains("going on after update"), "{}", went_on.stderr);
     went_on.ok();
     assert_eq!(table(at)["rows"][1]["runs"], 1);
+}
+
+/// What is done counts for the same data and the same budget only.
+#[test]
+fn what_is_done_is_not_taken_for_something_else() {
+    let folder = two_models();
+    let at = folder.path();
+    let plain = |more: &[&str]| compared(at, &[&["plain.toml", "--out", "out", "--no-times"], more].concat());
+    plain(&["--steps", "6"]).ok();
+    let lines = || -> u64 {
+        let text = fs::read_to_string(at.join("out/plain/seed-1/result.json")).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["quality"]["lines"].as_u64().unwrap()
+    };
+    assert_eq!(lines(), 8);
+
+    // Another test set under the same name: nothing is trained, and all is measured again.
+    for side in ["en", "zh"] {
+        let path = at.join(format!("test.{side}"));
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.repeat(2)).unwrap();
+    }
+    let again = plain(&["--steps", "6"]);
+    assert!(again.stderr.contains("going on after update 6"), "{}", again.stderr);
+    again.ok();
+    assert_eq!(lines(), 16);
+
+    let hint = "give another --out, or the --steps or --minutes that it had";
+    let longer = "plain: out/plain/seed-1: it has been trained for longer than asked for";
+    plain(&["--steps", "3"]).failed(1, longer, hint);
+    let path = at.join("train.en");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("Tom", "Spike", 1)).unwrap();
+    plain(&["--steps", "6"]).failed(
+        1,
+        "plain: out/plain/seed-1: the training data is not what this run was trained on",
+        "give it the data that it had, or train into another --out",
+    );
+}
+
+/// What would not be the comparison that was asked for is refused before anything is trained.
+#[test]
+fn what_cannot_be_compared_is_refused_before_it_is_trained() {
+    let folder = two_models();
+    let at = folder.path();
+    let refused = |config: &str, more: &[&str], code: i32, error: &str, hint: &str| {
+        let ran = compared(at, &[&[config, "--out", "out", "--no-times"], more].concat());
+        ran.failed(code, error, hint);
+        assert!(!ran.stderr.contains("validation loss"), "{}", ran.stderr);
+    };
+    let seed = "--set train.seed: runs have the seeds 1, 2 and so on";
+    refused("plain.toml", &["--set", "train.seed=2"], 2, seed, "--seeds says how many");
+    let falling = ["--minutes", "1", "--set", "train.schedule=cosine"];
+    let endless = "plain: plain.toml: a rate that falls to zero at the last update, with --minutes";
+    refused("plain.toml", &falling, 1, endless, "give --steps, or --set train.schedule=inverse-sqrt");
+    refused("plain.toml", &["--minutes=-1"], 1, "plain: plain.toml: train.minutes = -1", "a number above 0");
+    let prepared = ["--steps", "2", "--set", "data.prepared=big"];
+    let elsewhere = "plain: plain.toml: data.prepared takes the place of --train and --valid";
+    let leave = "leave data.prepared out of the config, or --train and --valid";
+    refused("plain.toml", &prepared, 1, elsewhere, leave);
+    fs::write(at.join("test.en"), "one line\n").unwrap();
+    let ran = compared(at, &["plain.toml", "--out", "out", "--no-times", "--steps", "2"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("test.en has 1 lines but "), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("validation loss"), "{}", ran.stderr);
+
+    // A schedule that has an end cannot be given another one.
+    fs::copy(at.join("valid.en"), at.join("test.en")).unwrap();
+    fs::copy(at.join("valid.zh"), at.join("test.zh")).unwrap();
+    let falling = |steps: &str| {
+        let all =
+            ["plain.toml", "--out", "out", "--no-times", "--steps", steps, "--set", "train.schedule=cosine"];
+        compared(at, &all)
+    };
+    falling("3").ok();
+    falling("5").failed(
+        1,
+        "plain: out/plain/seed-1: its rate falls to zero at the last update, which was another one",
+        "give another --out, or the --steps or --minutes that it had",
+    );
 }
 
 /// Parts of a comparison in processes of their own, in one folder; then the whole finds all done, and the report needs the figures only.
@@ -207,7 +289,10 @@ fn lines_are_joined_to_passages() {
     let folder = two_models();
     let at = folder.path();
     compared(at, &["plain.toml", "--out", "out", "--steps", "2", "--no-times", "--passages", "30"]).ok();
-    let text = fs::read_to_string(at.join("out/data/test.source")).unwrap();
+    let files = fs::read_dir(at.join("out/data")).unwrap().map(|file| file.unwrap().path());
+    let of_test = |path: &std::path::PathBuf| path.to_string_lossy().contains("/test-30-");
+    let test = files.filter(of_test).find(|path| path.extension().is_some_and(|is| is == "source")).unwrap();
+    let text = fs::read_to_string(test).unwrap();
     assert!(text.lines().any(|line| line.contains("Tom sees Jerry Jerry sees")), "{text}");
     fs::write(
         at.join("next.toml"),

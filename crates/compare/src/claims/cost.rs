@@ -87,8 +87,13 @@ mod tests {
         let mut entries = two();
         let cost = |tokens, writing| Cost { tokens, reading: 1.0, writing: Some(writing), learning: 2.0 };
         let costs = vec![cost(5, 20.0), cost(160, 51.0)];
-        entries[1].times =
-            Some(Times { device: "cpu".to_owned(), tokens_per_second: Vec::new(), sources: 8, costs });
+        entries[1].times = Some(Times {
+            config: String::new(),
+            device: "cpu".to_owned(),
+            tokens_per_second: Vec::new(),
+            sources: 8,
+            costs,
+        });
         let text = claim(&entries).text;
         assert!(text.contains("| model | 5 tokens, ms | 160 tokens, ms |"), "{text}");
         assert!(text.contains("| looks | 20.00 | 51.00 | × 2.55 | 118.75 | 1.25 |"), "{text}");

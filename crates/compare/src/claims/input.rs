@@ -1,9 +1,11 @@
 //! The size of what a decoder reads.
 
-use super::{Claim, key, table};
+use super::{Claim, table};
 use crate::run::Entry;
+use couplet_nn::ModelConfig;
 
-const SAID: &str = "A step reads one context, which is as wide as one state of the reader, in the place of all its states side by side.\n\n";
+const SAID: &str = "A step reads one context, which is as wide as one state of the reader or as a value made of it, in the place of all its states \
+                    side by side.\n\n";
 
 pub(super) fn claim(entries: &[Entry]) -> Claim {
     let header = ["model", "numbers of a context", "longest source, tokens", "numbers of all its states"];
@@ -15,22 +17,16 @@ pub(super) fn claim(entries: &[Entry]) -> Claim {
     }
 }
 
+/// Of a recurrent reader and a recurrent writer with attention.
 fn row(entry: &Entry) -> Option<Vec<String>> {
-    let (width, longest) = (state_width(entry)?, entry.runs.first()?.quality.longest);
-    let attends = key(entry, "attention", "score")? != "none";
-    let numbers = [width, longest, width * longest].map(|number| number.to_string());
-    attends.then(|| std::iter::once(entry.name.clone()).chain(numbers).collect())
-}
-
-/// The numbers of a state of a recurrent reader.
-fn state_width(entry: &Entry) -> Option<usize> {
-    let encoder = entry.config.get("model")?.get("encoder")?;
-    let recurrent = ["rnn", "gru", "lstm"].contains(&key(entry, "encoder", "kind")?);
-    let hidden = encoder.get("hidden")?;
-    let units = hidden.as_integer().or_else(|| hidden.as_array()?.last()?.as_integer())?;
-    // Where not all layers have two directions, the topmost one has not.
-    let directions = if encoder.get("bidirectional")?.as_bool().unwrap_or(false) { 2 } else { 1 };
-    usize::try_from(units * directions).ok().filter(|_| recurrent)
+    let model: ModelConfig = entry.config.get("model")?.clone().try_into().ok()?;
+    let (cells, longest) =
+        (model.encoder.cell().zip(model.decoder.cell()), entry.runs.first()?.quality.longest);
+    // The width of a recurrent reader's states does not depend on the vocabulary.
+    let width = cells.map(|_| model.encoder.width(0))?;
+    let context = model.attention.context_width(width)?;
+    let numbers = [context, longest, width * longest].map(|number| number.to_string());
+    Some(std::iter::once(entry.name.clone()).chain(numbers).collect())
 }
 
 #[cfg(test)]
@@ -38,10 +34,15 @@ mod tests {
     use super::super::tests::two;
     use super::*;
 
-    /// Two directions of 8 units, and 45 tokens.
+    /// Two directions of 8 units, and 45 tokens; values of 4 numbers make a smaller context.
     #[test]
     fn inputs_by_hand() {
         let text = claim(&two()).text;
         assert!(text.contains("| looks | 16 | 45 | 720 |") && !text.contains("| plain |"), "{text}");
+        let mut entries = two();
+        let values = "[model.encoder]\nkind = 'lstm'\nhidden = 8\nlayers = 1\n[model.attention]\nscore = 'query-key'\nvalues = true\nsize = 4\n";
+        entries[1].config = values.parse().unwrap();
+        let text = claim(&entries).text;
+        assert!(text.contains("| looks | 4 | 45 | 720 |"), "{text}");
     }
 }

@@ -6,17 +6,17 @@ use crate::quality::OfLength;
 use crate::run::Entry;
 use crate::spread::Spread;
 use couplet_plot::Series;
+use std::collections::BTreeSet;
 
 /// The score of fewer lines than this says more of the lines than of the model.
 const LEAST_LINES: usize = 10;
 
 pub(super) fn claim(entries: &[Entry]) -> Claim {
     let score = score_name(entries);
-    let ends: Vec<Ends> = entries.iter().filter_map(ends).collect();
-    let bins = entries.iter().map(bins).find(|bins| !bins.is_empty()).unwrap_or_default();
-    let name =
-        |bin: Option<&OfLength>| bin.map_or(String::new(), |of| format!("{} tokens", bin_name(of.bin)));
-    let (short, long) = (name(bins.first()), name(bins.last()));
+    let shared = shared_bins(entries);
+    let ends: Vec<Ends> = entries.iter().filter_map(|entry| ends(entry, &shared)).collect();
+    let name = |bin: Option<&usize>| bin.map_or(String::new(), |&bin| format!("{} tokens", bin_name(bin)));
+    let (short, long) = (name(shared.first()), name(shared.last()));
     let said = format!("{score} of sources of {short} and of {long}");
     Claim {
         title: "Without attention, long sources get worse".to_owned(),
@@ -40,6 +40,13 @@ fn bins(entry: &Entry) -> Vec<OfLength> {
     if enough.is_empty() { all.to_vec() } else { enough }
 }
 
+/// The bins that all models with runs have: where they cut sources into other tokens, not all do.
+fn shared_bins(entries: &[Entry]) -> BTreeSet<usize> {
+    let of_entries = entries.iter().map(bins).filter(|bins| !bins.is_empty());
+    let sets = of_entries.map(|bins| bins.iter().map(|of| of.bin).collect::<BTreeSet<usize>>());
+    sets.reduce(|shared, other| &shared & &other).unwrap_or_default()
+}
+
 fn in_bin(entry: &Entry, bin: usize, figure: impl Fn(&OfLength) -> Option<f64>) -> Option<Spread> {
     of_runs(entry, |quality| figure(quality.by_length.iter().find(|of| of.bin == bin)?))
 }
@@ -49,9 +56,8 @@ fn curve(entry: &Entry, figure: fn(&OfLength) -> Option<f64>) -> Option<Series> 
 }
 
 /// The scores of the shortest sources and of the longest ones.
-fn ends(entry: &Entry) -> Option<Ends<'_>> {
-    let bins = bins(entry);
-    let score = |of: &OfLength| in_bin(entry, of.bin, |of| Some(of.score));
+fn ends<'a>(entry: &'a Entry, bins: &BTreeSet<usize>) -> Option<Ends<'a>> {
+    let score = |&bin: &usize| in_bin(entry, bin, |of| Some(of.score));
     Some(Ends { entry, first: score(bins.first()?)?, last: score(bins.last()?)? })
 }
 
@@ -76,6 +82,16 @@ mod tests {
         let (_, curves) = picture.unwrap();
         assert_eq!(curves.panels[0].series[0].points, [[4.0, 22.0], [43.0, 5.5]]);
         assert!((curves.panels[0].series[0].spread[1] - 0.5f64.sqrt()).abs() < 1e-12);
+    }
+
+    /// Where one model has no source of more than 40 tokens, no other one's stand under that name.
+    #[test]
+    fn ends_are_those_of_all_models() {
+        let mut entries = two();
+        entries[0].runs.iter_mut().for_each(|run| run.quality.by_length.truncate(1));
+        let text = claim(&entries).text;
+        assert!(text.contains("| looks | 40.0 | 40.0 | 100 % |"), "{text}");
+        assert!(text.contains("| model | BLEU, 1–5 tokens | 1–5 tokens |"), "{text}");
     }
 
     /// Ten lines are enough; nine are not, unless no bin has more.
