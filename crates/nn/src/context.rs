@@ -10,7 +10,10 @@ use couplet_tensor::{Params, Var};
 /// The states of each source as one vector: batch × width. `None` makes none of them.
 pub fn pooled(kind: ContextKind, encoded: &Encoded) -> Option<Var> {
     match kind {
-        ContextKind::Last => encoded.last.last().map(|top| top[0].clone()),
+        ContextKind::Last => {
+            let last = encoded.last.last().map(|top| &top[0]);
+            encoded.end.as_ref().or(last).cloned()
+        }
         ContextKind::Mean => Some(pool(&encoded.states, &encoded.rows, Pooling::Mean)),
         ContextKind::Max => Some(pool(&encoded.states, &encoded.rows, Pooling::Max)),
         ContextKind::None => None,

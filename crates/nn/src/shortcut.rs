@@ -27,9 +27,14 @@ impl Shortcut {
         Shortcut { from: from.map(|from| from - 1), dropout, number }
     }
 
-    /// The output of a layer, the lowest being 0, together with what it read.
+    /// Whether it leads past a layer, the lowest being 0.
+    pub(crate) fn is_around(&self, layer: usize) -> bool {
+        self.from.is_some_and(|from| layer >= from)
+    }
+
+    /// The output of a layer, together with what it read.
     pub(crate) fn join(&self, pass: &Pass, layer: usize, output: Var, read: &Var, rows: &Arc<Rows>) -> Var {
-        if self.from.is_none_or(|from| layer < from) {
+        if !self.is_around(layer) {
             return output;
         }
         add(&pass.dropout(output, rows, self.dropout, self.number + layer as u32), read)

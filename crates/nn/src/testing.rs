@@ -31,6 +31,7 @@ pub(crate) fn two_sources() -> Encoded {
         states: matrix(&[&[1.0, 2.0], &[7.0, 8.0], &[3.0, -4.0], &[5.0, -1.0]]),
         rows: Rows::new(&[3, 1]).into(),
         last: vec![vec![matrix(&[&[5.0, -1.0], &[7.0, 8.0]])]],
+        end: None,
         values: None,
     }
 }

@@ -142,7 +142,8 @@ mod tests {
         set(&mut params, &given);
         let pass = Pass::inference(&params);
         let rows: Arc<Rows> = Rows::new(&[2]).into();
-        let encoded = Encoded { states: matrix(&[&[1.0], &[-1.0]]), rows, last: Vec::new(), values: None };
+        let encoded =
+            Encoded { states: matrix(&[&[1.0], &[-1.0]]), rows, last: Vec::new(), end: None, values: None };
         let state = decoder.start(&pass, &encoded, [0].into());
         let written = decoder.sequence(&pass, &Packed::new(&[&[0, 1]], &[0]), &state);
         assert_near(&written.features.value().to_vec(), &[0.92423, 0.0]);

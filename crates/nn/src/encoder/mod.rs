@@ -21,7 +21,7 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
 use couplet_tensor::ops::{concat_rows, gather_rows};
-use couplet_tensor::{Params, Rows, Tensor, Var};
+use couplet_tensor::{Direction, Params, Rows, Tensor, Var};
 use std::sync::Arc;
 
 /// The numbers under which the encoder's layers drop.
@@ -38,6 +38,8 @@ pub struct Encoded {
     pub rows: Arc<Rows>,
     /// The state in which each layer ended, part by part: batch × width. A reader without layers has none.
     pub last: Vec<Vec<Var>>,
+    /// What each source comes to, where that is not the topmost layer's last state: that, and what the layer read there: batch × width.
+    pub end: Option<Var>,
     /// What a convolutional writer takes from the tokens that it looks at, where that is not their states: source rows × width.
     pub values: Option<Var>,
 }
@@ -97,7 +99,7 @@ impl Encoder {
             Input::OneHot { .. } => x, // to drop its only number is to drop the token
         };
         match &self.reader {
-            Reader::Bag => Encoded { states: x, rows, last: Vec::new(), values: None },
+            Reader::Bag => Encoded { states: x, rows, last: Vec::new(), end: None, values: None },
             Reader::Recurrent(reader) => reader.forward(pass, x, rows, self.dropout, before),
             Reader::SelfAttention(reader) => {
                 without_recurrence(reader.forward(pass, x, &rows, self.dropout), rows)
@@ -123,16 +125,17 @@ impl Encoder {
 
 /// What a reader without recurrence returns: how it ended is the state of the last token.
 fn without_recurrence(states: Var, rows: Arc<Rows>) -> Encoded {
-    let last = vec![vec![last_states(&states, &rows)]];
-    Encoded { states, rows, last, values: None }
+    let last = vec![vec![last_states(&states, &rows, Direction::Forward)]];
+    Encoded { states, rows, last, end: None, values: None }
 }
 
-/// The state of each source's last token, or zeros where there is none: batch × width.
-fn last_states(states: &Var, rows: &Rows) -> Var {
+/// The state of the token that each source's reader ends with, or zeros where there is none: batch × width.
+fn last_states(states: &Var, rows: &Rows, direction: Direction) -> Var {
     let zeros = Var::constant(Tensor::zeros(states.device(), 1, states.columns()));
-    let last = |place: usize| match rows.length(place) {
-        0 => rows.total() as u32,
-        length => rows.row(place, length - 1) as u32,
+    let last = |place: usize| match (rows.length(place), direction) {
+        (0, _) => rows.total() as u32,
+        (length, Direction::Forward) => rows.row(place, length - 1) as u32,
+        (_, Direction::Backward) => rows.row(place, 0) as u32,
     };
     let last: Vec<u32> = (0..rows.batch()).map(last).collect();
     let has_empty = last.contains(&(rows.total() as u32));
@@ -143,8 +146,11 @@ fn last_states(states: &Var, rows: &Rows) -> Var {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ContextKind;
+    use crate::context::pooled;
+    use crate::pass::Training;
     use crate::testing::{assert_near, set};
-    use couplet_tensor::Device;
+    use couplet_tensor::{Device, Tape};
     use std::f32::consts::FRAC_1_SQRT_2;
 
     /// An encoder and its parameters.
@@ -204,6 +210,35 @@ mod tests {
         let [states, last] = read("kind = 'rnn'\nlayers = 1\nhidden = 1\nembedding = 1", &given);
         assert_near(&states, &[0.76159, 0.55057, -0.55057, -0.76159]);
         assert_near(&last, &[-0.55057, 0.55057]);
+    }
+
+    /// Where something leads past the topmost layer, a source comes to its output at each reader's end, in training as well: the same
+    /// sequences leave the layer out. One source is empty.
+    #[test]
+    fn a_source_comes_to_the_output_at_both_ends() {
+        let config = "kind = 'gru'\nlayers = 2\nhidden = 3\nembedding = 4\nresidual_from = 2\nlayer_dropout = 0.5\ndropout = 0.0";
+        let (params, encoder) = encoder(config, 5);
+        let sources: [&[u32]; 6] = [&[0, 1, 2], &[3], &[], &[4, 4], &[1, 3, 0], &[2, 2, 2, 2]];
+        let source = Packed::new(&sources, &[5, 6, 7, 8, 9, 10]);
+        let tape = Tape::new();
+        let training = Training { tape: &tape, seed: 3, update: 1 };
+        for pass in [Pass::inference(&params), Pass::training(&params, training)] {
+            let encoded = encoder.forward(&pass, &source);
+            let states = encoded.states.value().to_vec();
+            let found = pooled(ContextKind::Last, &encoded).unwrap().value().to_vec();
+            for place in 0..sources.len() {
+                let half = |step: usize, columns: std::ops::Range<usize>| {
+                    let start = 6 * encoded.rows.row(place, step);
+                    states[start + columns.start..start + columns.end].to_vec()
+                };
+                let expected = match encoded.rows.length(place) {
+                    0 => vec![0.0; 6],
+                    length => [half(length - 1, 0..3), half(0, 3..6)].concat(),
+                };
+                assert_near(&found[6 * place..6 * (place + 1)], &expected);
+            }
+            assert_ne!(found, encoded.last[1][0].value().to_vec());
+        }
     }
 
     /// Without an activation, h' = x + h/2: 1, then −1/2. What the layer read is added: 2 and −3/2.

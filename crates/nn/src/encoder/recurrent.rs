@@ -1,10 +1,10 @@
-use super::{DROPOUT, Encoded, SHORTCUT, SelfAttendingLayer};
+use super::{DROPOUT, Encoded, SHORTCUT, SelfAttendingLayer, last_states};
 use crate::cell::Cell;
 use crate::config::EncoderConfig;
 use crate::layer::{Dropout, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
-use couplet_tensor::ops::{Recurrent, concat_columns};
+use couplet_tensor::ops::{Recurrent, column_block, concat_columns};
 use couplet_tensor::{Direction, Params, Rows, Var};
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl RecurrentReader {
         dropout: Dropout,
         before: Option<&[Vec<Var>]>,
     ) -> Encoded {
-        let (mut states, mut last) = (x, Vec::new());
+        let (mut states, mut last, mut end) = (x, Vec::new(), None);
         for (layer, readers) in self.layers.iter().enumerate() {
             let start = before.map(|before| &before[layer][..]);
             let read: Vec<Recurrent> = readers
@@ -96,12 +96,33 @@ impl RecurrentReader {
                 .collect();
             let joined = concat_columns(&read.iter().map(|read| &read.states).collect::<Vec<_>>());
             let dropped = pass.dropout(joined, &rows, dropout, DROPOUT + 1 + layer as u32);
-            states = self.shortcut.join(pass, layer, dropped, &states, &rows); // [source rows, width]
+            let below = states;
+            states = self.shortcut.join(pass, layer, dropped, &below, &rows); // [source rows, width]
             let parts = 0..read[0].last.len();
             let join =
                 |part: usize| concat_columns(&read.iter().map(|read| &read.last[part]).collect::<Vec<_>>());
-            last.push(parts.map(join).collect()); // [batch, width]
+            let ended: Vec<Var> = parts.map(join).collect(); // [batch, width]
+            let is_around = layer + 1 == self.layers.len() && self.shortcut.is_around(layer);
+            end = is_around.then(|| self.end(pass, &ended[0], &below, &rows)); // [batch, width]
+            last.push(ended);
         }
-        Encoded { states, rows, last, values: None }
+        Encoded { states, rows, last, end, values: None }
+    }
+
+    /// The topmost layer's last state together with what it read there, each direction at its own end.
+    fn end(&self, pass: &Pass, last: &Var, below: &Var, rows: &Rows) -> Var {
+        let (top, readers) = (self.layers.len() - 1, self.layers.last().map_or(&[][..], Vec::as_slice));
+        let width = below.columns() / readers.len();
+        let read: Vec<Var> = readers
+            .iter()
+            .enumerate()
+            .map(|(number, (direction, _))| {
+                let columns = number * width..(number + 1) * width;
+                last_states(&column_block(below, columns), rows, *direction)
+            })
+            .collect();
+        let read = concat_columns(&read.iter().collect::<Vec<_>>()); // [batch, width]
+        let once = Arc::new(Rows::with_examples(&vec![1; rows.batch()], rows.examples()));
+        self.shortcut.join(pass, top, last.clone(), &read, &once)
     }
 }

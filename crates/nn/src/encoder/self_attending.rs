@@ -88,7 +88,7 @@ impl SelfAttendingLayer {
         let last = (0..cell.parts()).map(|part| {
             let of_steps: Vec<&Var> = walked.iter().map(|parts| &parts[part]).collect();
             let all = if of_steps.is_empty() { zeros(0) } else { concat_rows(&of_steps) };
-            last_states(&all, rows)
+            last_states(&all, rows, Direction::Forward)
         });
         Recurrent { last: last.collect(), states }
     }
