@@ -1,6 +1,6 @@
 //! Attention in the terminal and in files: `attend` computes it, `plot` draws it again.
 
-use crate::support::{couplet, tiny_model};
+use crate::support::{TINY, couplet, couplet_reading, new_project, tiny_model};
 use insta::assert_snapshot;
 use serde_json::Value;
 use std::fs;
@@ -121,4 +121,41 @@ fn what_is_no_attention_is_named() {
         plot(r#"{"source": ["a"], "target": ["x"], "weights": [[null]]}"#).ok().lines().nth(1),
         Some("x ?")
     );
+}
+
+/// Attention that is bent is trained, saved, read again, followed by a beam, and drawn. What lies outside of a window weighs nothing.
+#[test]
+fn bent_attention_is_drawn() {
+    let folder = new_project();
+    let at = folder.path();
+    let bent: [(&str, &[&str]); 4] = [
+        ("monotonic", &["model.attention.local=monotonic", "model.attention.window=1"]),
+        ("predictive", &["model.attention.local=predictive", "model.attention.window=1"]),
+        ("coverage", &["model.attention.coverage=true", "model.attention.coverage_loss=0.5"]),
+        ("self-attention", &["model.encoder.self_attention=dot", "model.encoder.word_dropout=0.1"]),
+    ];
+    for (model, keys) in bent {
+        let mut train = [&["train", "project/config.toml", "--out", model], &TINY[..]].concat();
+        keys.iter().for_each(|key| train.extend(["--set", key]));
+        couplet(at, &train).ok();
+        let line = "the cat sees the dog in the garden";
+        let translate = ["translate", "--model", model, "--beam", "4"];
+        assert_eq!(couplet_reading(at, &translate, line.as_bytes()).ok().lines().count(), 1);
+        let target = "汤姆 看见 杰瑞";
+        let json = couplet(at, &["attend", "--model", model, line, "--target", target, "--json"]).ok();
+        let attended: Value = serde_json::from_str(&json).unwrap();
+        let weights: Vec<Vec<f64>> = serde_json::from_value(attended["weights"].clone()).unwrap();
+        assert_eq!((weights.len(), weights[0].len()), (3, 8), "{model}: {attended}");
+        for (step, row) in weights.iter().enumerate() {
+            let outside = row.iter().enumerate().filter(|(place, _)| place.abs_diff(step) > 1);
+            let lost = outside.map(|(_, weight)| weight).sum::<f64>() == 0.0;
+            assert_eq!(lost, model == "monotonic", "{model}: {row:?}");
+            let seen = row.iter().filter(|weight| **weight > 0.0).count();
+            assert!(seen <= if model == "predictive" { 3 } else { 8 }, "{model}: {row:?}");
+        }
+        let drawn = format!("{model}.svg");
+        couplet(at, &["attend", "--model", model, line, "--target", target, "--out", &drawn]).ok();
+        let picture = fs::read_to_string(at.join(drawn)).unwrap();
+        assert!(picture.contains(">garden<") && picture.contains(" → 汤姆: 0."), "{model}: {picture}");
+    }
 }

@@ -307,8 +307,13 @@ mod tests {
     /// One simple cell of one unit whose weights are all 1, which starts at 0.5, reads 0.1 and −0.2, and looks at the states 1 and
     /// −1 by the inner product. The energies of a state s are s and −s, so its weights are σ(2s) and σ(−2s), and its context is
     /// their difference, tanh(s). Where there are layers above it, they are alike, start at 0, and add what they read of the one
-    /// below.
+    /// below. What coverage is multiplied with is −1.
     fn written(config: &str, count: usize) -> [Vec<f32>; 2] {
+        written_after(config, count, &[0.1, -0.2])
+    }
+
+    /// The same, which reads other numbers.
+    fn written_after(config: &str, count: usize, read: &[f32]) -> [Vec<f32>; 2] {
         let config: AttentionConfig = toml::from_str(config).unwrap();
         let mut params = Params::new(&Device::cpu(), 1);
         let cell =
@@ -325,6 +330,9 @@ mod tests {
             })
             .collect();
         let attention = Attention::new(&mut params, &config, 1, 1).expect("a score");
+        if config.coverage {
+            set(&mut params, &[("attention.coverage", &[-1.0])]);
+        }
         let pass = Pass::inference(&params);
         let memory =
             attention.memory(&pass, &matrix(&[&[1.0], &[-1.0]]), &Rows::new(&[2]).into(), [0].into());
@@ -337,16 +345,18 @@ mod tests {
         };
         let first = [0.5].into_iter().chain([0.0; 2]).map(|number| vec![matrix(&[&[number]])]);
         let start = layers.start(&pass, first.take(count).collect(), Some(memory));
-        let rows = Rows::new(&[2]).into();
-        let written = layers.sequence(&pass, &matrix(&[&[0.1], &[-0.2]]), &rows, &start);
+        let rows = Rows::new(&[read.len()]).into();
+        let x: Vec<&[f32]> = read.chunks(1).collect();
+        let written = layers.sequence(&pass, &matrix(&x), &rows, &start);
         let seen = written.seen.expect("it looks");
 
-        let (first, state) = layers.step(&pass, &matrix(&[&[0.1]]), &start);
-        let (second, _) = layers.step(&pass, &matrix(&[&[-0.2]]), &state);
-        for (of_step, row) in [first, second].into_iter().zip(0..) {
+        let mut state = start;
+        for (row, x) in x.into_iter().enumerate() {
+            let (of_step, next) = layers.step(&pass, &matrix(&[x]), &state);
             assert_near(&of_step.states.value().to_vec(), &written.states.value().to_vec()[row..=row]);
             let context = of_step.seen.expect("it looks").context;
             assert_near(&context.value().to_vec(), &seen.context.value().to_vec()[row..=row]);
+            state = next;
         }
         [written.states.value().to_vec(), seen.context.value().to_vec()]
     }
@@ -384,5 +394,16 @@ mod tests {
         let [states, contexts] = written("score = 'dot'\nlayer = 'first'", 2);
         assert_near(&states, &[1.31007, 1.64626]);
         assert_near(&contexts, &[0.49075, 0.59106]);
+    }
+
+    /// The first step is that of `the_new_state_asks`, with the weights 0.74538 and 0.25462. What was looked at makes the keys 1 − u_1 and
+    /// −1 − u_2 for u, the sum of the weights so far, so that the energies of a state s differ by s·(2 − u_1 + u_2):
+    /// 0.67929·1.50925 = 1.02522 in the second step, whose weights are 0.73599 and 0.26401. s_3 = tanh(0.3 + 0.67929 + 0.47198) = 0.89594;
+    /// u is then 1.48136 and 0.51864, the energies differ by 0.89594·1.03727 = 0.92934, and c_3 = tanh(0.46467) = 0.43388.
+    #[test]
+    fn what_was_looked_at_adds_up() {
+        let [states, contexts] = written_after("score = 'dot'\ncoverage = true", 1, &[0.1, -0.2, 0.3]);
+        assert_near(&states, &[0.53705, 0.67929, 0.89594]);
+        assert_near(&contexts, &[0.49075, 0.47198, 0.43388]);
     }
 }

@@ -1,7 +1,7 @@
 //! Text in, text out, with a model that has learnt nothing: what it writes is nonsense, but always the same nonsense.
 
 use crate::fixture::Fixture;
-use couplet_nn::ModelConfig;
+use couplet_nn::{AttentionConfig, LocalKind, ModelConfig, QueryKind};
 use couplet_search::{CoupletConfig, Loaded, Method, Request, SearchConfig, Shown, Translator, broken_rules};
 
 const ENGLISH: [&str; 4] = ["Tom chases Jerry", "the cat sees the dog in the garden", "", "Jerry"];
@@ -19,9 +19,13 @@ fn with_heads(heads: usize) -> Fixture {
 
 /// With the words of some lines.
 fn of(source: &[&str], target: &[&str], heads: usize) -> Fixture {
-    let mut config = ModelConfig::default();
+    let attention = AttentionConfig { heads, ..AttentionConfig::default() };
+    with_attention(source, target, attention)
+}
+
+fn with_attention(source: &[&str], target: &[&str], attention: AttentionConfig) -> Fixture {
+    let mut config = ModelConfig { attention, ..ModelConfig::default() };
     (config.encoder.hidden, config.decoder.hidden) = (12.into(), 24);
-    config.attention.heads = heads;
     Fixture::new(source, target, &config)
 }
 
@@ -107,11 +111,27 @@ fn the_rules_of_couplets_are_kept() {
     }
 }
 
-/// What a target is worth, token by token, is what the search found it to be worth. The rules of couplets see to it that the outputs of a
-/// model that knows nothing are of known words, and end.
+/// What a target is worth, token by token, is what the search found it to be worth, also where a hypothesis takes along what it has looked at.
+/// The rules of couplets see to it that the outputs of a model that knows nothing are of known words, and end.
 #[test]
 fn scores_are_those_of_the_search() {
-    let fixture = of(&[CHARACTERS], &[CHARACTERS], 1);
+    let plain = AttentionConfig::default();
+    check_scores(plain.clone());
+    for query in [QueryKind::New, QueryKind::Previous] {
+        check_scores(AttentionConfig { query, coverage: true, ..plain.clone() });
+        let local = Some(LocalKind::Predictive);
+        check_scores(AttentionConfig { query, coverage: true, local, window: Some(2), ..plain.clone() });
+    }
+}
+
+fn check_scores(attention: AttentionConfig) {
+    let mut fixture = with_attention(&[CHARACTERS], &[CHARACTERS], attention);
+    // What was looked at counts so much that hypotheses which took another one's along would be worth something else.
+    let coverage = fixture.params.iter().find(|&param| fixture.params.name(param) == "attention.coverage");
+    for param in coverage {
+        let numbers = vec![4.0; fixture.params.tensor(param).columns()];
+        fixture.params.set(param, &numbers);
+    }
     let translator = fixture.translator();
     let couplet = CoupletConfig::all();
     let config = SearchConfig { length_penalty: 0.0, n_best: 4, beam: 4, couplet, ..SearchConfig::default() };
