@@ -5,10 +5,8 @@ use crate::workload::{LENGTH, Workload, transformer};
 use anyhow::{Context, Result, anyhow};
 use couplet_data::{END, START};
 use couplet_nn::{BridgeKind, ModelConfig, Seq2Seq};
-use couplet_search::{
-    Folder, Loaded, Model, Network, NetworkState, Outlook, SearchConfig, Shown, Step, search,
-};
-use couplet_tensor::{Device, Isa, Params};
+use couplet_search::{Folder, Loaded, Model, Network, NetworkState, SearchConfig, Shown, Step, search};
+use couplet_tensor::{Device, Isa, Params, Tensor};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -177,13 +175,13 @@ struct Ending<'a> {
 
 impl Model for Ending<'_> {
     type State = NetworkState;
-    type Next = Outlook;
+    type Next = Tensor;
 
     fn start(&self, sources: &[&[u32]]) -> NetworkState {
         self.network.start(sources)
     }
 
-    fn step(&self, tokens: &[u32], state: &NetworkState) -> Step<NetworkState, Outlook> {
+    fn step(&self, tokens: &[u32], state: &NetworkState) -> Step<NetworkState, Tensor> {
         self.network.step(tokens, state)
     }
 

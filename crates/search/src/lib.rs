@@ -38,7 +38,7 @@ pub use folder::{Folder, FolderError, Loaded};
 pub use generate::{Continuation, LoadedLanguageModel, losses};
 pub use hypothesis::Hypothesis;
 pub use model::{Model, Next, Step};
-pub use network::{Network, NetworkState, Outlook, Shown};
+pub use network::{Network, NetworkState, Shown};
 pub use score::Scored;
 pub use search::{Question, search, search_within};
 pub use task::Task;

@@ -28,15 +28,6 @@ pub struct NetworkState {
     copied: Option<Copied>,
 }
 
-/// What a network expects next.
-#[derive(Clone, Debug)]
-pub enum Outlook {
-    /// How much each token of the vocabulary is expected: rows × vocabulary.
-    Logits(Tensor),
-    /// The logarithms of the probabilities of all tokens, those that can only be copied behind the others, row by row.
-    Mixed(Vec<Vec<f32>>),
-}
-
 /// Which part of a model's attention is shown; without a choice, the mean of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
@@ -76,7 +67,7 @@ impl Network<'_> {
 
 impl Model for Network<'_> {
     type State = NetworkState;
-    type Next = Outlook;
+    type Next = Tensor;
 
     fn start(&self, sources: &[&[u32]]) -> NetworkState {
         let pass = Pass::inference(self.params);
@@ -88,18 +79,14 @@ impl Model for Network<'_> {
         NetworkState { decoder, copied }
     }
 
-    fn step(&self, tokens: &[u32], state: &NetworkState) -> Step<NetworkState, Outlook> {
+    fn step(&self, tokens: &[u32], state: &NetworkState) -> Step<NetworkState, Tensor> {
         let read = |&token: &u32| if (token as usize) < self.model.vocabulary() { token } else { UNK };
         let read: Vec<u32> = tokens.iter().map(read).collect();
         let stepped = self.model.step(&Pass::inference(self.params), &read, &state.decoder);
         let logits = stepped.logits.value();
-        let next = match stepped.pointing.as_ref().zip(state.copied.as_ref()) {
-            Some((pointing, copied)) => {
-                let mixed = copy_mixture(logits, pointing, copied);
-                Outlook::Mixed(mixed.to_vec().chunks(mixed.columns()).map(<[f32]>::to_vec).collect())
-            }
-            None => Outlook::Logits(logits.clone()),
-        };
+        let pointing = stepped.pointing.as_ref().zip(state.copied.as_ref());
+        let next = pointing
+            .map_or_else(|| logits.clone(), |(pointing, copied)| copy_mixture(logits, pointing, copied));
         Step {
             next,
             attention: self.shown(stepped.weights.as_ref()),
@@ -119,26 +106,14 @@ impl Model for Network<'_> {
     }
 }
 
-impl Next for Outlook {
-    fn likeliest(&self, wanted: usize) -> Vec<Vec<(u32, f32)>> {
-        match self {
-            Outlook::Logits(logits) => logits.likeliest(wanted),
-            Outlook::Mixed(log_probabilities) => log_probabilities.likeliest(wanted),
-        }
-    }
-
-    fn log_probabilities(&self) -> Vec<Vec<f32>> {
-        match self {
-            Outlook::Logits(logits) => logits.log_probabilities(),
-            Outlook::Mixed(log_probabilities) => log_probabilities.clone(),
-        }
-    }
-}
-
-/// The logits of a step.
+/// How much each token is expected: the logits of a vocabulary, or the logarithms of all probabilities where those that can only be copied
+/// stand behind it. What cannot be copied is −∞.
 impl Next for Tensor {
     fn likeliest(&self, wanted: usize) -> Vec<Vec<(u32, f32)>> {
-        likeliest(self, wanted)
+        let mut rows = likeliest(self, wanted);
+        rows.iter_mut()
+            .for_each(|row| row.retain(|&(_, log_probability)| log_probability > f32::NEG_INFINITY));
+        rows
     }
 
     fn log_probabilities(&self) -> Vec<Vec<f32>> {

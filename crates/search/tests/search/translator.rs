@@ -128,7 +128,7 @@ fn check_scores(attention: AttentionConfig) {
     let mut fixture = with_attention(&[CHARACTERS], &[CHARACTERS], attention);
     // What was looked at counts so much that hypotheses which took another one's along would be worth something else.
     let coverage = fixture.params.iter().find(|&param| fixture.params.name(param) == "attention.coverage");
-    for param in coverage {
+    if let Some(param) = coverage {
         let numbers = vec![4.0; fixture.params.tensor(param).columns()];
         fixture.params.set(param, &numbers);
     }
