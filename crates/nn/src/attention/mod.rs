@@ -141,6 +141,11 @@ impl Attention {
         attend_focused(self.score.engine(), &query, vector.as_ref(), memory, &focus)
     }
 
+    /// Whether it depends on what was looked at before.
+    pub(crate) fn has_coverage(&self) -> bool {
+        self.coverage.is_some()
+    }
+
     /// What bends it, as the engine takes it.
     pub(crate) fn focusing(&self, pass: &Pass) -> Focusing {
         let local = |(reach, predict): (usize, Option<[Param; 2]>)| Local {

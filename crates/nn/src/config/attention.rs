@@ -16,7 +16,7 @@ pub struct AttentionConfig {
     /// What the linear score does with its sum: `tanh` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<ActivationKind>,
-    /// Length of queries and keys where they are projections, and of values where they are.
+    /// Length of queries and keys where they are projections, of values where they are, and of what a predicted window's place is made of.
     pub size: usize,
     /// How many times the source is looked at in each step, each time with a part of queries, keys and values of its own.
     pub heads: usize,

@@ -176,9 +176,10 @@ impl Layers {
             }
         });
         // What the first state has seen, it has looked at.
-        let looked = seen.clone().filter(|_| self.sight.asks_before());
+        let looked = seen.as_ref().filter(|_| self.sight.asks_before());
         let look = usize::from(looked.is_some());
-        let covered = looked.map(|seen| seen.weights);
+        let counts = self.sight.attention().is_some_and(Attention::has_coverage);
+        let covered = looked.filter(|_| counts).map(|seen| seen.weights.clone());
         LayersState { covered, look, ..LayersState::new(layers, seen, memory) }
     }
 

@@ -103,15 +103,14 @@ impl RecurrentReader {
                 |part: usize| concat_columns(&read.iter().map(|read| &read.last[part]).collect::<Vec<_>>());
             let ended: Vec<Var> = parts.map(join).collect(); // [batch, width]
             let is_around = layer + 1 == self.layers.len() && self.shortcut.is_around(layer);
-            end = is_around.then(|| self.end(pass, &ended[0], &below, &rows)); // [batch, width]
+            end = is_around.then(|| self.end(pass, readers, &ended[0], &below, &rows)); // [batch, width]
             last.push(ended);
         }
         Encoded { states, rows, last, end, values: None }
     }
 
     /// The topmost layer's last state together with what it read there, each direction at its own end.
-    fn end(&self, pass: &Pass, last: &Var, below: &Var, rows: &Rows) -> Var {
-        let (top, readers) = (self.layers.len() - 1, self.layers.last().map_or(&[][..], Vec::as_slice));
+    fn end(&self, pass: &Pass, readers: &[(Direction, Layer)], last: &Var, below: &Var, rows: &Rows) -> Var {
         let width = below.columns() / readers.len();
         let read: Vec<Var> = readers
             .iter()
@@ -123,6 +122,6 @@ impl RecurrentReader {
             .collect();
         let read = concat_columns(&read.iter().collect::<Vec<_>>()); // [batch, width]
         let once = Arc::new(Rows::with_examples(&vec![1; rows.batch()], rows.examples()));
-        self.shortcut.join(pass, top, last.clone(), &read, &once)
+        self.shortcut.join(pass, self.layers.len() - 1, last.clone(), &read, &once)
     }
 }
