@@ -33,7 +33,8 @@ impl Progress {
         match event {
             Event::Start { about, parameters, updates, minutes, .. } => {
                 self.limits = Limits { updates: *updates, minutes: *minutes };
-                updates.iter().for_each(|&updates| self.bar.plan(updates));
+                // With minutes, how many updates there will be is seen by and by.
+                updates.iter().filter(|_| minutes.is_none()).for_each(|&updates| self.bar.plan(updates));
                 self.bar.line(&format!("{}; {parameters} parameters", described(*about)));
             }
             Event::Taken { from, parts, parameters, tokenizer } => {
@@ -55,10 +56,13 @@ impl Progress {
                 let updates = updates.map_or_else(String::new, |updates| format!(" for {updates} updates"));
                 self.bar.line(&format!("frozen{updates}: {}; {trained} parameters train", parts.join(", ")));
             }
-            Event::Resume { update, seconds, passed_over } => {
+            Event::Resume { update, seconds, passed_over, checked_anew } => {
                 self.bar.go_on_from(*update);
                 passed_over.iter().for_each(|why| self.bar.line(&format!("passed over {why}")));
                 self.bar.line(&format!("going on after update {update} and {seconds:.0} s"));
+                if *checked_anew {
+                    self.bar.line("the validation set is another one: the best model is chosen anew");
+                }
             }
             Event::Step { update, loss, tokens_per_second, rate, seconds, .. } => {
                 let expected = self.limits.expected(*update, *seconds);

@@ -48,6 +48,12 @@ pub enum CompareError {
         /// Its folder.
         path: PathBuf,
     },
+    /// A run whose best model was chosen with other data.
+    #[error("{}: it was checked with another validation set", path.display())]
+    CheckedOtherwise {
+        /// Its folder.
+        path: PathBuf,
+    },
     /// A run whose rate has fallen towards another end.
     #[error("{}: its rate falls to zero at the last update, which was another one", path.display())]
     OtherEnd {
@@ -102,7 +108,10 @@ impl CompareError {
             CompareError::Longer { .. } | CompareError::OtherEnd { .. } => {
                 "give another --out, or the --steps or --minutes that it had"
             }
-            CompareError::NotFinite { .. } => "lower train.rate, or raise train.warmup",
+            CompareError::CheckedOtherwise { .. } => {
+                "give it the data that it had, or train into another --out"
+            }
+            CompareError::NotFinite { .. } => "lower train.rate, or raise train.warmup, with another --out",
             CompareError::NotComparable { .. } => {
                 "models that translate, classify or auto-encode can be compared"
             }

@@ -6,13 +6,15 @@ use couplet_data::write_whole;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use toml::{Table, Value};
 
 /// One run of a model: what it took and what it reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The whole config, and the test set's: where they are the same, the run need not be made again.
     pub(crate) configs: [String; 2],
-    /// A checksum of all files that it learnt from and was checked and measured with.
+    /// A checksum of the corpora that it learnt from and was checked and measured with.
+    #[serde(default)]
     pub(crate) data: u32,
     /// Numbers in the model.
     pub parameters: usize,
@@ -22,6 +24,19 @@ pub struct Outcome {
     pub seconds: f64,
     /// How well the model does.
     pub quality: Quality,
+}
+
+impl Outcome {
+    /// Whether another run is of the same config but for its seed, and of the same data.
+    pub(crate) fn is_of_the_same(&self, other: &Outcome) -> bool {
+        let without_seed = |text: &String| {
+            let mut table: Table = text.parse().unwrap_or_default();
+            table.get_mut("train").and_then(Value::as_table_mut).map(|train| train.remove("seed"));
+            table
+        };
+        let [own, others] = [self, other].map(|run| run.configs.each_ref().map(without_seed));
+        self.data == other.data && own == others
+    }
 }
 
 /// Reads a file that [`save`] wrote; none where there is none that is whole.

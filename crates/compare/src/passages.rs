@@ -42,7 +42,7 @@ pub(crate) fn write_joined(
     let sentences = read(&files, Empty::Refuse)?;
     let words: usize = sentences.iter().map(|pair| words_of(&pair.source)).sum();
     let count = (words / usize::midpoint(LEAST, most)).max(sentences.len().min(1));
-    let name = format!("{set}-{most}-{:08x}", files.checksum()?);
+    let name = format!("{set}-{most}-{:08x}", files.add_to_checksum(0)?);
     write(out, &name, &passages(&sentences, count, most, SPACES))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::CompareError;
 use crate::passages;
-use couplet_data::{DataError, Files};
+use couplet_data::{DataError, Files, add_file_to_checksum};
 use couplet_search::Folder;
 use couplet_train::{AnyConfig, ClassifyConfig, Config, RunConfig, Task, TrainConfig};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,8 @@ use toml::{Table, Value};
 /// More epochs, and more updates, than any budget allows.
 const ENDLESS_EPOCHS: u64 = 1_000_000;
 const ENDLESS_STEPS: u64 = 1_000_000_000_000;
+/// The file of a prepared corpus that has the checksums of the others.
+const PREPARED: &str = "prepared.toml";
 
 /// A comparison.
 #[derive(Clone, Debug)]
@@ -74,20 +76,19 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A checksum of all files that it learns from and is checked and measured with. Those of a prepared corpus have their own.
+    /// A checksum of the corpora that it learns from and is checked and measured with.
     pub(crate) fn checksum(&self) -> Result<u32, DataError> {
-        let learnt = self.config.data().into_iter().filter(|_| !self.config.prepared());
+        let learnt = match self.config.prepared() {
+            Some(folder) => add_file_to_checksum(0, &folder.join(PREPARED))?,
+            None => self.config.data().into_iter().try_fold(0, |sum, files| files.add_to_checksum(sum))?,
+        };
         let [_, test] = self.test.data();
-        let sums = learnt.chain([test]).map(|files| Ok(files.checksum()?.to_le_bytes()));
-        Ok(crc32c::crc32c(&sums.collect::<Result<Vec<_>, DataError>>()?.concat()))
+        test.add_to_checksum(learnt)
     }
 
     /// Whether a run of an earlier call has the same configs, keys that came later with their defaults.
     pub(crate) fn is_of(&self, configs: &[String; 2]) -> bool {
-        [&self.config, &self.test]
-            .into_iter()
-            .zip(configs)
-            .all(|(now, before)| Comparable::of_toml(before).as_ref() == Some(now))
+        [&self.config, &self.test].into_iter().zip(configs).all(|(now, before)| now.is_what(before))
     }
 }
 
@@ -164,7 +165,7 @@ impl Plan {
         overrides.extend(self.overrides.iter().cloned());
         let config = Comparable::read(path, &overrides)?;
         let path = path.to_owned();
-        if data.is_some() && config.prepared() {
+        if self.data.is_some() && config.prepared().is_some() {
             return Err(CompareError::Prepared { path });
         }
         let train = config.train();
@@ -191,10 +192,13 @@ impl Plan {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let table: Table = text.parse().unwrap_or_default();
         let translates = table.get("task").and_then(Value::as_str) == Some("translate");
-        let named =
-            table.get("data").and_then(Value::as_table).is_some_and(|data| data.contains_key("train"));
-        let overridden = self.overrides.iter().any(|each| each.starts_with("data.train="));
-        translates && !named && !overridden
+        let data = table.get("data").and_then(Value::as_table);
+        let said = |key: &str| {
+            let prefix = format!("data.{key}=");
+            data.is_some_and(|data| data.contains_key(key))
+                || self.overrides.iter().any(|each| each.starts_with(&prefix))
+        };
+        translates && !said("train") && !said("prepared")
     }
 }
 
@@ -209,6 +213,24 @@ fn name_of(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
+/// When a run ends, as a config says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limits {
+    /// The last update, as far as that depends on the config: its steps and its epochs.
+    pub(crate) updates: (Option<u64>, u64),
+    minutes: Option<f64>,
+}
+
+impl Limits {
+    /// What is no limit does not count.
+    pub(crate) fn of(train: &TrainConfig) -> Limits {
+        Limits {
+            updates: (train.steps.filter(|&steps| steps < ENDLESS_STEPS), train.epochs),
+            minutes: train.minutes.filter(|minutes| minutes.is_finite()),
+        }
+    }
+}
+
 impl Comparable {
     /// Reads a config file; refuses tasks that have no score besides their loss.
     pub(crate) fn read(path: &Path, overrides: &[String]) -> Result<Comparable, CompareError> {
@@ -221,13 +243,13 @@ impl Comparable {
         }
     }
 
-    /// What [`Comparable::to_toml`] wrote, in an earlier version perhaps; none where it cannot be read any more.
-    pub(crate) fn of_toml(text: &str) -> Option<Comparable> {
-        match AnyConfig::parse(text, "", &[]).ok()? {
-            AnyConfig::Translate(config) => Some(Comparable::Translate(config)),
-            AnyConfig::Classify(config) => Some(Comparable::Classify(config)),
-            AnyConfig::LanguageModel(_) => None,
-        }
+    /// Whether [`Comparable::to_toml`] wrote a text for the same config, in an earlier version perhaps.
+    pub(crate) fn is_what(&self, text: &str) -> bool {
+        let read = match self {
+            Comparable::Translate(_) => Config::of_toml(text).map(|config| config.to_toml()),
+            Comparable::Classify(_) => ClassifyConfig::of_toml(text).map(|config| config.to_toml()),
+        };
+        read.is_some_and(|read| read == self.to_toml())
     }
 
     /// Its table `[train]`.
@@ -238,9 +260,12 @@ impl Comparable {
         }
     }
 
-    /// Whether it learns from a prepared corpus.
-    pub(crate) fn prepared(&self) -> bool {
-        matches!(self, Comparable::Translate(config) if config.data.prepared.is_some())
+    /// The prepared corpus that it learns from.
+    pub(crate) fn prepared(&self) -> Option<&Path> {
+        match self {
+            Comparable::Translate(config) => config.data.prepared.as_deref(),
+            Comparable::Classify(_) => None,
+        }
     }
 
     /// What it learns from, and what it is checked with.

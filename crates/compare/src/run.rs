@@ -2,15 +2,15 @@
 
 use crate::error::CompareError;
 use crate::outcome::{Outcome, load, save};
-use crate::plan::{Comparable, Plan};
+use crate::plan::{Comparable, Limits, Plan};
 use crate::quality::Quality;
 use crate::times::Times;
 use couplet_data::{Empty, LabelledTexts, Pair};
 use couplet_search::{Folder, Loaded, LoadedClassifier};
 use couplet_tensor::Device;
 use couplet_train::{
-    Corpus, Event, Inherited, LabelledCorpus, LabelledExamples, Lessons, Reason, RunConfig, Task,
-    TrainConfig, Trainer, read, read_labelled, read_same,
+    Corpus, Event, Inherited, LabelledCorpus, LabelledExamples, Lessons, Reason, RunConfig, Task, Trainer,
+    read, read_labelled, read_same,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use toml::Table;
@@ -92,6 +92,8 @@ struct Comparison<'a> {
     observer: &'a mut dyn FnMut(&Progress),
     stop: &'a AtomicBool,
     entries: Vec<Entry>,
+    /// A checksum of the data, which is the same for all runs.
+    data: Option<u32>,
 }
 
 /// How a run's training ended.
@@ -111,7 +113,7 @@ pub fn compare(
     plan.check()?;
     std::fs::create_dir_all(&plan.out).map_err(CompareError::io(&plan.out))?;
     let mut comparison =
-        Comparison { plan: plan.joined()?, device, observer, stop, entries: entries_of(plan) };
+        Comparison { plan: plan.joined()?, device, observer, stop, entries: entries_of(plan), data: None };
     // All models with one seed before the next one: whenever it is stopped, there is as much of each as can be.
     let mut through = (1..=plan.seeds)
         .all(|seed| comparison.for_each(Entry::goes_on, |comparison, number| comparison.run(number, seed)));
@@ -121,13 +123,17 @@ pub fn compare(
     Ok(Compared { entries: comparison.entries, stopped: !through })
 }
 
-/// What is done of the configs of a plan, with all seeds that there are. Neither data nor models need to be there any more, only the files of figures.
+/// What is done of the configs of a plan, with all seeds whose runs are otherwise those of the first. Neither data nor models need to be there any more, only the files of figures.
 pub fn done(plan: &Plan) -> Result<Compared, CompareError> {
     plan.check()?;
     let mut entries = entries_of(plan);
     for entry in &mut entries {
         let folders = plan.folders(&entry.name);
-        entry.runs = folders.iter().filter_map(|folder| load(&folder.path().join(RESULT))).collect();
+        let runs = folders.iter().filter_map(|folder| load::<Outcome>(&folder.path().join(RESULT)));
+        entry.runs = runs.collect();
+        if let Some(first) = entry.runs.first().cloned() {
+            entry.runs.retain(|run| run.is_of_the_same(&first));
+        }
         entry.times = load(&plan.folder(&entry.name, 1).path().join(TIMES));
         if let Some(Outcome { configs: [config, _], .. }) = entry.runs.first() {
             entry.config = config.parse().unwrap_or_default();
@@ -170,7 +176,7 @@ impl Comparison<'_> {
                 Err(error) => {
                     let failed = Failed { message: error.to_string(), hint: error.hint() };
                     (self.observer)(&Progress::Failed { name: &self.entries[number].name, failed: &failed });
-                    self.entries[number].failed = Some(failed);
+                    self.entries[number].failed.get_or_insert(failed);
                 }
             }
         }
@@ -184,7 +190,8 @@ impl Comparison<'_> {
         let name = &self.entries[number].name;
         let folder = self.plan.folder(name, seed);
         let file = folder.path().join(RESULT);
-        let data = run.checksum()?;
+        let data = self.data.map_or_else(|| run.checksum(), Ok)?;
+        self.data = Some(data);
         let known = load::<Outcome>(&file).filter(|known| known.data == data && run.is_of(&known.configs));
         let outcome = match known {
             Some(known) => known,
@@ -278,16 +285,19 @@ fn train_on<L: Lessons>(
 ) -> Result<Ended, CompareError> {
     let inherited = Inherited::of(&mut config, Some(folder))?;
     let lessons = L::read(&config, inherited)?;
-    let before = std::fs::read_to_string(folder.config()).ok().and_then(|text| Comparable::of_toml(&text));
-    let limits = |train: &TrainConfig| (train.steps, train.minutes, train.epochs);
-    let (now, ends_at_zero) = (limits(config.train()), config.train().schedule.ends_at_zero());
+    let before = std::fs::read_to_string(folder.config()).ok().and_then(|text| L::Config::of_toml(&text));
+    let before = before.map(|before| Limits::of(before.train()));
+    let (now, ends_at_zero) = (Limits::of(config.train()), config.train().schedule.ends_at_zero());
     let trainer = Trainer::resume(config, lessons, device, folder.clone())?;
-    if trainer.has_begun() && before.is_some_and(|before| limits(before.train()) != now) {
+    if let Some(before) = before.filter(|_| trainer.has_begun()) {
         let path = folder.path().to_owned();
-        if trainer.is_past_its_end() {
+        if trainer.is_checked_anew() {
+            return Err(CompareError::CheckedOtherwise { path });
+        }
+        if before != now && trainer.is_past_its_end() {
             return Err(CompareError::Longer { path });
         }
-        if ends_at_zero {
+        if before.updates != now.updates && ends_at_zero {
             return Err(CompareError::OtherEnd { path });
         }
     }

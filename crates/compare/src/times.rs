@@ -16,6 +16,7 @@ const UPDATES: usize = 10;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// The whole config.
+    #[serde(default)]
     pub(crate) config: String,
     /// What they were measured on.
     pub device: String,
@@ -30,7 +31,7 @@ pub struct Times {
 impl Times {
     /// Whether they are those of a config on a device.
     pub(crate) fn is_of(&self, config: &Comparable, device: &Device) -> bool {
-        Comparable::of_toml(&self.config).as_ref() == Some(config) && self.device == device.to_string()
+        config.is_what(&self.config) && self.device == device.to_string()
     }
 
     /// Of the model in a folder.

@@ -144,10 +144,10 @@ impl Files {
         if self.paths().any(is_standard_input) { Err(DataError::ReadOnce) } else { Ok(()) }
     }
 
-    /// A checksum of all files as they are. What comes from the standard input does not count.
-    pub fn checksum(&self) -> Result<u32, DataError> {
+    /// A checksum of all files as they are, after another one. What comes from the standard input does not count.
+    pub fn add_to_checksum(&self, sum: u32) -> Result<u32, DataError> {
         let mut files = self.paths().filter(|path| !is_standard_input(path));
-        files.try_fold(0, add_file_to_checksum)
+        files.try_fold(sum, add_file_to_checksum)
     }
 
     fn paths(&self) -> impl Iterator<Item = &Path> {
@@ -429,10 +429,10 @@ mod tests {
         let [first, second] = ["a", "b"].map(|name| folder.path().join(name));
         std::fs::write(&first, "one\ntwo\n").unwrap();
         let files = Files::parallel(&first, &second);
-        assert!(matches!(files.checksum(), Err(DataError::Missing { path }) if path == second));
+        assert!(matches!(files.add_to_checksum(0), Err(DataError::Missing { path }) if path == second));
         std::fs::write(&second, "eins\nzwei\n").unwrap();
-        assert_eq!(files.checksum().unwrap(), crc32c::crc32c(b"one\ntwo\neins\nzwei\n"));
-        assert_eq!(Files::tsv(STANDARD_INPUT).checksum().unwrap(), 0);
+        assert_eq!(files.add_to_checksum(0).unwrap(), crc32c::crc32c(b"one\ntwo\neins\nzwei\n"));
+        assert_eq!(Files::tsv(STANDARD_INPUT).add_to_checksum(7).unwrap(), 7);
     }
 
     #[test]

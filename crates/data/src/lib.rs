@@ -100,4 +100,4 @@ pub use stream::{CHUNK, Encode, PairIterator, Stream, StreamOrder, StreamedText,
 pub use tokenizer::{
     END, Normalise, PAD, SPECIAL, START, StopWords, Tokenizer, TokenizerConfig, TokenizerKind, UNK,
 };
-pub use unpack::{Packing, STANDARD_INPUT, open_unpacked};
+pub use unpack::{Packing, STANDARD_INPUT, add_file_to_checksum, open_unpacked};

@@ -62,7 +62,7 @@ impl Bytes {
         if is_standard_input(path) {
             return Bytes::read(shown(path).into(), io::stdin());
         }
-        Bytes::read(path.into(), open_packed(path)?)
+        Bytes::read(path.into(), open_file(path)?)
     }
 
     /// Reads a stream; `path` stands for it in errors.
@@ -113,17 +113,20 @@ pub fn open_unpacked(path: &Path) -> Result<Box<dyn BufRead + Send>, DataError> 
     Bytes::open(path).map(|bytes| bytes.reader)
 }
 
-/// A file as it is.
-fn open_packed(path: &Path) -> Result<File, DataError> {
+/// Opens a file that should be there.
+fn open_file(path: &Path) -> Result<File, DataError> {
     File::open(path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => DataError::Missing { path: path.into() },
         _ => DataError::Unreadable { path: path.into(), source },
     })
 }
 
-/// A checksum of a file as it is, packed or not, after another one.
-pub(crate) fn add_file_to_checksum(sum: u32, path: &Path) -> Result<u32, DataError> {
-    let mut reader = BufReader::with_capacity(BUFFER, open_packed(path)?);
+/// A checksum of a file as it is, packed or not, after another one. What cannot be read twice, a pipe for example, is left alone.
+pub fn add_file_to_checksum(sum: u32, path: &Path) -> Result<u32, DataError> {
+    if path.metadata().is_ok_and(|about| !about.is_file()) {
+        return Ok(sum);
+    }
+    let mut reader = BufReader::with_capacity(BUFFER, open_file(path)?);
     let mut sum = sum;
     loop {
         let bytes =

@@ -92,10 +92,15 @@ impl State {
 
     /// As it is for a run that is checked with these examples. What others gave says nothing of how good the next validation is.
     pub(crate) fn checked_with(self, valid: Option<u32>) -> State {
-        if self.valid.is_none_or(|before| Some(before) == valid) {
+        if !self.is_checked_with_others(valid) {
             return State { valid, ..self };
         }
         State { valid, best: None, validated: None, without_improvement: 0, plateau: 0, ..self }
+    }
+
+    /// Whether it was checked with other examples than these, as far as is known.
+    pub(crate) fn is_checked_with_others(&self, valid: Option<u32>) -> bool {
+        self.valid.is_some_and(|before| Some(before) != valid)
     }
 }
 

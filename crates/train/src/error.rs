@@ -1,6 +1,5 @@
 //! What can go wrong in a run, and what to do about it.
 
-use crate::config::ConfigFileError;
 use couplet_data::DataError;
 use couplet_embed::EmbedError;
 use couplet_nn::ConfigError;
@@ -16,9 +15,6 @@ pub enum TrainError {
     /// The data cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// The config of the run to go on with cannot be read.
-    #[error(transparent)]
-    Config(#[from] ConfigFileError),
     /// The model cannot be made.
     #[error(transparent)]
     Model(#[from] ConfigError),
@@ -144,7 +140,6 @@ impl TrainError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             TrainError::Data(error) => return error.hint(),
-            TrainError::Config(error) => return error.hint(),
             TrainError::Model(error) => return Some(error.hint()),
             TrainError::Start { hint, .. } => hint,
             TrainError::Other(error) => return error.hint(),

@@ -69,6 +69,8 @@ pub enum Event {
         seconds: f64,
         /// Later checkpoints that cannot be used, and why.
         passed_over: Vec<String>,
+        /// Whether the validation set is another one: the best model is then chosen anew.
+        checked_anew: bool,
     },
     /// Some updates were made.
     Step {

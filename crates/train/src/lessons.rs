@@ -1,6 +1,5 @@
 //! What a task is to the training loop.
 
-use crate::config::ConfigFileError;
 use crate::error::TrainError;
 use crate::event::{About, Figure};
 use crate::inherit::Inherited;
@@ -25,9 +24,9 @@ pub trait RunConfig {
     /// As TOML.
     fn to_toml(&self) -> String;
 
-    /// What [`RunConfig::to_toml`] wrote, in an earlier version perhaps: keys that were not there then have their defaults. `name` is what
-    /// errors call it.
-    fn of_toml(text: &str, name: &str) -> Result<Self, ConfigFileError>
+    /// What [`RunConfig::to_toml`] wrote, in an earlier version perhaps: keys that were not there then have their defaults. None where
+    /// it is of another task, or has keys that are not there any more.
+    fn of_toml(text: &str) -> Option<Self>
     where
         Self: Sized;
 }

@@ -49,10 +49,19 @@ pub struct Trainer<L: Lessons> {
     beginnings: Vec<Event>,
     /// None for a run that writes nothing.
     store: Option<Store>,
-    /// Checkpoints that were passed over, where it goes on with another run.
-    resumed: Option<Vec<String>>,
+    /// How it goes on, where it goes on with another run.
+    resumed: Option<Resumed>,
     /// What the model card says was called.
     command: Option<String>,
+}
+
+/// How a run goes on.
+#[derive(Debug, Default)]
+struct Resumed {
+    /// Checkpoints that were passed over.
+    passed_over: Vec<String>,
+    /// Whether it is checked with other examples than before.
+    checked_anew: bool,
 }
 
 /// What one update did.
@@ -143,19 +152,16 @@ impl<L: Lessons> Trainer<L> {
         let (path, now) = (folder.config(), config.to_toml());
         let before = std::fs::read_to_string(&path)
             .map_err(|source| TrainError::Read { path: path.clone(), source })?;
-        let before = L::Config::of_toml(&before, &path.display().to_string())?.to_toml();
+        let before = L::Config::of_toml(&before).map_or(before, |config| config.to_toml());
         let path = folder.path().to_owned();
         if let Some([key, before, now]) = difference(&before, &now) {
             return Err(TrainError::Differs { path, key, before, now });
         }
         let found = store.last()?;
         let mut trainer = Trainer::at_start(config, lessons, device, Some(store), found.is_none())?;
-        trainer.resumed = Some(Vec::new());
+        trainer.resumed = Some(Resumed::default());
         if let Some(found) = found {
             trainer.restore(found, &path)?;
-        }
-        if let Some(store) = &trainer.store {
-            store.write_files(&[(folder.config(), now)])?;
         }
         Ok(trainer)
     }
@@ -178,8 +184,10 @@ impl<L: Lessons> Trainer<L> {
             return Err(TrainError::Damaged { path, message: "it is of another model".to_owned() });
         };
         self.params.set_flat(&Tensor::new(self.params.device(), 1, length, &weights));
-        self.state = checkpoint.state.checked_with(self.state.valid);
-        self.resumed = Some(passed_over);
+        let valid = self.state.valid;
+        let checked_anew = checkpoint.state.is_checked_with_others(valid);
+        self.state = checkpoint.state.checked_with(valid);
+        self.resumed = Some(Resumed { passed_over, checked_anew });
         Ok(())
     }
 
@@ -244,6 +252,9 @@ impl<L: Lessons> Trainer<L> {
             log = log.into_folder(store.folder(), self.resumed.is_some(), train.tensorboard)?;
         }
         self.say_start(&mut log);
+        if let Some(store) = self.store.as_ref().filter(|_| self.resumed.is_some()) {
+            store.write_files(&[(store.folder().config(), self.config.to_toml())])?;
+        }
         self.write_card()?;
 
         let feed = self.feed.clone();
@@ -311,6 +322,11 @@ impl<L: Lessons> Trainer<L> {
     /// Whether the run that it goes on with has made updates.
     pub fn has_begun(&self) -> bool {
         self.state.update > 0
+    }
+
+    /// Whether that run was checked with other examples: the best model is then chosen anew.
+    pub fn is_checked_anew(&self) -> bool {
+        self.resumed.as_ref().is_some_and(|resumed| resumed.checked_anew)
     }
 
     /// Whether that run has more updates or minutes behind it than the config allows.
@@ -392,9 +408,10 @@ impl<L: Lessons> Trainer<L> {
             seed: self.config.train().seed,
         });
         self.beginnings.iter().for_each(|event| log.say(event));
-        if let Some(passed_over) = &self.resumed {
+        if let Some(Resumed { passed_over, checked_anew }) = &self.resumed {
             let (update, seconds) = (self.state.update, self.state.seconds);
-            log.say(&Event::Resume { update, seconds, passed_over: passed_over.clone() });
+            let (passed_over, checked_anew) = (passed_over.clone(), *checked_anew);
+            log.say(&Event::Resume { update, seconds, passed_over, checked_anew });
         }
     }
 

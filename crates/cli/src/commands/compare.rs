@@ -17,7 +17,8 @@ use std::path::PathBuf;
 ///
 /// Configs that name no data learn from passages that come with the program, of up to 45 words. Models are in OUT/NAME/seed-N. Whatever ended it,
 /// the same command goes on where it stopped, and what is done is not done again; with more --seeds, --steps or configs, only what is new is trained.
-/// With other data, or fewer --steps or --minutes than a run has behind it, that run is refused: give another --out.
+/// With another test set, models are measured again. With other data to learn from or to check with, with fewer --steps or --minutes than a run has
+/// behind it, or with more of them where its rate falls to zero at the last update, it is refused: give another --out.
 /// Commands for some of the configs may run side by side in one folder; the command for all of them then finds them done, and writes the report.
 #[derive(clap::Args)]
 #[command(after_help = "\

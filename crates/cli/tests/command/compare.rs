@@ -100,6 +100,13 @@ fn two_models_with_two_seeds() {
     let json: Value = serde_json::from_str(&longer.ok()).unwrap();
     assert_eq!(json["rows"][0]["updates"]["mean"], 20.0);
     assert_eq!(json["rows"][0]["score"]["deviation"], Value::Null);
+
+    // The second seed has still 12 updates: it is not reported together with the first.
+    let report = ["compare", "plain.toml", "looks.toml", "--out", "out", "--report", "--json"];
+    assert_eq!(serde_json::from_str::<Value>(&couplet(at, &report).ok()).unwrap()["rows"], json["rows"]);
+    compared(at, &["plain.toml", "looks.toml", "--out", "out", "--steps", "20", "--seeds", "2"]).ok();
+    let both: Value = serde_json::from_str(&couplet(at, &report).ok()).unwrap();
+    assert_eq!((&both["rows"][0]["runs"], &both["rows"][1]["runs"]), (&Value::from(2), &Value::from(2)));
 }
 
 #[test]
@@ -192,7 +199,19 @@ fn what_is_done_is_not_taken_for_something_else() {
 
     let hint = "give another --out, or the --steps or --minutes that it had";
     let longer = "plain: out/plain/seed-1: it has been trained for longer than asked for";
-    plain(&["--steps", "3"]).failed(1, longer, hint);
+    for _ in 0..2 {
+        plain(&["--steps", "3"]).failed(1, longer, hint);
+    }
+    plain(&["--steps", "6"]).ok();
+    let path = at.join("valid.zh");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("汤姆", "杰瑞", 1)).unwrap();
+    plain(&["--steps", "6"]).failed(
+        1,
+        "plain: out/plain/seed-1: it was checked with another validation set",
+        "give it the data that it had, or train into another --out",
+    );
+    fs::write(&path, text).unwrap();
     let path = at.join("train.en");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("Tom", "Spike", 1)).unwrap();
@@ -237,11 +256,14 @@ fn what_cannot_be_compared_is_refused_before_it_is_trained() {
         compared(at, &all)
     };
     falling("3").ok();
-    falling("5").failed(
-        1,
-        "plain: out/plain/seed-1: its rate falls to zero at the last update, which was another one",
-        "give another --out, or the --steps or --minutes that it had",
-    );
+    for _ in 0..2 {
+        falling("5").failed(
+            1,
+            "plain: out/plain/seed-1: its rate falls to zero at the last update, which was another one",
+            "give another --out, or the --steps or --minutes that it had",
+        );
+    }
+    falling("3").ok();
 }
 
 /// Parts of a comparison in processes of their own, in one folder; then the whole finds all done, and the report needs the figures only.

@@ -465,7 +465,7 @@ fn a_text_that_ends_in_a_repetition_has_pieces() {
     assert_eq!(lines.map(|line| tokenizer.decode(&tokenizer.encode(line))), lines);
 }
 
-/// Lines of 100,000 characters: what takes the square of a line's length would not come to an end here.
+/// 100,000 characters and more, with spaces and without.
 #[test]
 fn long_lines_come_back() {
     let spaced = "word, ".repeat(50_000);

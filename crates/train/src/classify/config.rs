@@ -82,8 +82,8 @@ impl RunConfig for ClassifyConfig {
         to_toml(self)
     }
 
-    fn of_toml(text: &str, name: &str) -> Result<ClassifyConfig, ConfigFileError> {
-        ClassifyConfig::parse(text, name, &[])
+    fn of_toml(text: &str) -> Option<ClassifyConfig> {
+        toml::from_str(text).ok()
     }
 }
 

@@ -68,8 +68,8 @@ impl RunConfig for LanguageConfig {
         to_toml(self)
     }
 
-    fn of_toml(text: &str, name: &str) -> Result<LanguageConfig, ConfigFileError> {
-        LanguageConfig::parse(text, name, &[])
+    fn of_toml(text: &str) -> Option<LanguageConfig> {
+        toml::from_str(text).ok()
     }
 }
 
