@@ -72,6 +72,8 @@ const DASHES: [&str; 3] = ["", " stroke-dasharray=\"7 4\"", " stroke-dasharray=\
 struct Range {
     low: f64,
     high: f64,
+    /// Between two of the round ones.
+    step: f64,
     ticks: Vec<f64>,
 }
 
@@ -86,25 +88,26 @@ impl Range {
             (true, true) => (low, high),
             (true, false) => (low - low.abs().max(1e-9) / 2.0, low + low.abs().max(1e-9) / 2.0),
         };
-        let step = round_step((high - low) / TICKS);
-        let first = (low / step).ceil() as i64;
-        let ticks = (first..).map(|i| i as f64 * step).take_while(|&tick| tick <= high + step * 1e-6);
-        Range { low, high, ticks: ticks.collect() }
+        let by = |step: f64| -> Vec<f64> {
+            let first = (low / step).ceil() as i64;
+            (first..).map(|i| i as f64 * step).take_while(|&tick| tick <= high + step * 1e-6).collect()
+        };
+        let wide = round_step((high - low) / TICKS);
+        // One number alone says nothing of the scale.
+        let step = if by(wide).len() > 1 { wide } else { round_step((high - low) / TICKS / 2.0) };
+        Range { low, high, step, ticks: by(step) }
     }
 
     /// From a whole number to a whole number, with whole ones between.
     fn of_whole_powers(&self) -> Range {
         let low = self.low.floor();
-        let Range { low, high, ticks } = Range::of([low, self.high.ceil().max(low + 1.0)].into_iter());
-        Range { low, high, ticks: ticks.into_iter().filter(|tick| tick.fract() == 0.0).collect() }
+        let range = Range::of([low, self.high.ceil().max(low + 1.0)].into_iter());
+        let ticks = range.ticks.into_iter().filter(|tick| tick.fract() == 0.0).collect();
+        Range { ticks, ..range }
     }
 
     fn place(&self, x: f64) -> f64 {
         (x - self.low) / (self.high - self.low)
-    }
-
-    fn step(&self) -> f64 {
-        round_step((self.high - self.low) / TICKS)
     }
 }
 
@@ -233,12 +236,12 @@ fn draw_panel(svg: &mut String, panel: &Panel, names: &[&str], across: &Range, t
     for &tick in &up.ticks {
         write(&mut rules, format_args!("M{LEFT} {:.1}H{}", y(tick), WIDTH - RIGHT));
         let place = format!("x=\"{}\" y=\"{:.1}\" text-anchor=\"end\"", LEFT - 8.0, y(tick) + 4.0);
-        text(svg, &place, &panel.scale.label(tick, up.step()));
+        text(svg, &place, &panel.scale.label(tick, up.step));
     }
     for &tick in &across.ticks {
         write(&mut rules, format_args!("M{:.1} {bottom}v5", x(tick)));
         let place = format!("x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\"", x(tick), bottom + 18.0);
-        text(svg, &place, &label(tick, across.step()));
+        text(svg, &place, &label(tick, across.step));
     }
     line(svg, format_args!("<path class=\"rule\" d=\"{rules}\" stroke=\"#d0d7de\" fill=\"none\"/>"));
     let place = format!("x=\"{LEFT}\" y=\"{:.1}\" font-size=\"14\" font-weight=\"600\"", top - 12.0);
@@ -312,13 +315,17 @@ mod tests {
         Curves { title: "a run".to_owned(), axis: "updates".to_owned(), panels }
     }
 
-    /// A step for 0 to 100 in four parts is 50 after rounding 25 up; for 0 to 0.7 it is 0.2, and numbers have one place.
+    /// A step for 0 to 100 in four parts is 50 after rounding 25 up; for 0 to 0.7 it is 0.2, and numbers have one place. For 0.05 to 0.95
+    /// it would be 0.5, which stands there only once; with twice as many parts it is 0.2.
     #[test]
     fn round_numbers_by_hand() {
-        assert_eq!(Range::of([0.0, 100.0].into_iter()).ticks, [0.0, 50.0, 100.0]);
-        let range = Range::of([0.0, 0.7].into_iter());
-        let labels: Vec<String> = range.ticks.iter().map(|&tick| label(tick, range.step())).collect();
-        assert_eq!(labels, ["0.0", "0.2", "0.4", "0.6"]);
+        let labels = |low: f64, high: f64| -> Vec<String> {
+            let range = Range::of([low, high].into_iter());
+            range.ticks.iter().map(|&tick| label(tick, range.step)).collect()
+        };
+        assert_eq!(labels(0.0, 100.0), ["0", "50", "100"]);
+        assert_eq!(labels(0.0, 0.7), ["0.0", "0.2", "0.4", "0.6"]);
+        assert_eq!(labels(0.05, 0.95), ["0.2", "0.4", "0.6", "0.8"]);
         assert_eq!(label(0.0005, 0.0001), "5.0e-4");
     }
 
