@@ -37,11 +37,16 @@ fn write(path: &Path, text: &str) -> Result<(), CompareError> {
 fn page(entries: &[Entry], table: &Table, claims: &[Claim]) -> String {
     let runs = entries.iter().flat_map(|entry| &entry.runs);
     let lines = runs.map(|run| run.quality.lines).max().unwrap_or(0);
-    let seeds = entries.iter().map(|entry| entry.runs.len()).max().unwrap_or(0);
+    let most = match entries.iter().map(|entry| entry.runs.len()).max().unwrap_or(0) {
+        0 => "no run yet".to_owned(),
+        1 => "one run of each model".to_owned(),
+        runs => {
+            format!("up to {runs} runs of each model: figures are means with the sample standard deviation")
+        }
+    };
     let mut page = format!(
-        "# A comparison\n\n{}\nMeasured with {lines} lines; at most {seeds} runs a model. With several runs, figures are means with the sample \
-         standard deviation. Seconds are those of the whole training, whatever else the machine did; tokens a second are those of updates alone, in three \
-         stretches of the first seed's config.\n",
+        "# A comparison\n\n{}\nMeasured with {lines} lines; {most}. Seconds are those of the whole training, whatever else the machine did; \
+         tokens a second are those of updates alone, measured three times with the first seed.\n",
         table.to_markdown()
     );
     for Claim { title, text, picture } in claims {

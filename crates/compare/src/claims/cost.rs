@@ -64,7 +64,8 @@ fn row(entry: &Entry) -> Option<Vec<String>> {
     let [fixed, slope] = line_through(&points)?;
     let (first, last) = (points.first()?[1], points.last()?[1]);
     let steps = WRITTEN * entry.times.as_ref()?.sources;
-    let microseconds_a_step = |ms: f64| format!("{:.2}", 1e3 * ms / steps as f64);
+    // What rounds to nothing has no sign.
+    let microseconds_a_step = |ms: f64| format!("{:.2}", 1e3 * ms / steps as f64).replace("-0.00", "0.00");
     Some(vec![
         entry.name.clone(),
         format!("{first:.2}"),

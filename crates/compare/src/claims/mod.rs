@@ -122,7 +122,10 @@ fn panels(name: &str, entries: &[Entry], of: impl Fn(&Entry) -> Option<Series>) 
     let all: Vec<Series> = entries.iter().filter_map(&of).collect();
     let groups = KINDS.map(|(kind, wanted)| {
         let chosen = entries.iter().filter(|entry| attends(entry) == Some(wanted));
-        named(format!("{name}, {kind}"), chosen.filter_map(&of).collect())
+        let series: Vec<Series> = chosen.filter_map(&of).collect();
+        // Names stand above a panel where there are several.
+        let whose = if let [one] = &series[..] { format!(": {}", one.name) } else { String::new() };
+        named(format!("{name}, {kind}{whose}"), series)
     });
     let told_apart: usize = groups.iter().map(|group| group.series.len()).sum();
     if told_apart < all.len() || groups.iter().any(|group| group.series.is_empty()) {
@@ -166,7 +169,7 @@ mod tests {
             |entry: &Entry| series(entry, [(0.0, of_runs(entry, |quality| Some(quality.score)))].into_iter());
         let both = panels("BLEU", &entries, of);
         let names: Vec<&str> = both.iter().map(|panel| panel.name.as_str()).collect();
-        assert_eq!(names, ["BLEU, without attention", "BLEU, with attention"]);
+        assert_eq!(names, ["BLEU, without attention: plain", "BLEU, with attention: looks"]);
         assert!(both[0].reach == both[1].reach && both[0].reach.contains(&20.0));
         assert_eq!(panels("BLEU", &[entries[0].clone(), entries[0].clone()], of)[0].series.len(), 2);
         assert!(panels("BLEU", &[], of).is_empty());
