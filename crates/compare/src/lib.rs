@@ -27,6 +27,7 @@ mod report;
 mod run;
 mod spread;
 mod table;
+mod test_set;
 mod times;
 
 pub use claims::{Claim, claims_of};

@@ -216,17 +216,22 @@ fn name_of(path: &Path) -> String {
 /// When a run ends, as a config says it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Limits {
-    /// The last update, as far as that depends on the config: its steps and its epochs.
-    pub(crate) updates: (Option<u64>, u64),
+    steps: Option<u64>,
+    epochs: u64,
     minutes: Option<f64>,
+    /// The steps and the epochs at whose end the rate is zero, where it falls to that.
+    pub(crate) fall_to_zero_at: Option<(Option<u64>, u64)>,
 }
 
 impl Limits {
     /// What is no limit does not count.
     pub(crate) fn of(train: &TrainConfig) -> Limits {
+        let steps = train.steps.filter(|&steps| steps < ENDLESS_STEPS);
         Limits {
-            updates: (train.steps.filter(|&steps| steps < ENDLESS_STEPS), train.epochs),
+            steps,
+            epochs: train.epochs,
             minutes: train.minutes.filter(|minutes| minutes.is_finite()),
+            fall_to_zero_at: train.schedule.ends_at_zero().then_some((steps, train.epochs)),
         }
     }
 }

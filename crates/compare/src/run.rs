@@ -3,15 +3,11 @@
 use crate::error::CompareError;
 use crate::outcome::{Outcome, load, save};
 use crate::plan::{Comparable, Limits, Plan};
-use crate::quality::Quality;
+use crate::test_set::TestSet;
 use crate::times::Times;
-use couplet_data::{Empty, LabelledTexts, Pair};
-use couplet_search::{Folder, Loaded, LoadedClassifier};
+use couplet_search::Folder;
 use couplet_tensor::Device;
-use couplet_train::{
-    Corpus, Event, Inherited, LabelledCorpus, LabelledExamples, Lessons, Reason, RunConfig, Task, Trainer,
-    read, read_labelled, read_same,
-};
+use couplet_train::{Corpus, Event, Inherited, LabelledCorpus, Lessons, Reason, RunConfig, Trainer};
 use std::sync::atomic::{AtomicBool, Ordering};
 use toml::Table;
 
@@ -123,7 +119,8 @@ pub fn compare(
     Ok(Compared { entries: comparison.entries, stopped: !through })
 }
 
-/// What is done of the configs of a plan, with all seeds whose runs are otherwise those of the first. Neither data nor models need to be there any more, only the files of figures.
+/// What is done of the configs of a plan, with all seeds whose runs are otherwise those of the first. Neither data nor models need to
+/// be there any more, only the files of figures.
 pub fn done(plan: &Plan) -> Result<Compared, CompareError> {
     plan.check()?;
     let mut entries = entries_of(plan);
@@ -287,19 +284,10 @@ fn train_on<L: Lessons>(
     let lessons = L::read(&config, inherited)?;
     let before = std::fs::read_to_string(folder.config()).ok().and_then(|text| L::Config::of_toml(&text));
     let before = before.map(|before| Limits::of(before.train()));
-    let (now, ends_at_zero) = (Limits::of(config.train()), config.train().schedule.ends_at_zero());
+    let now = Limits::of(config.train());
     let trainer = Trainer::resume(config, lessons, device, folder.clone())?;
     if let Some(before) = before.filter(|_| trainer.has_begun()) {
-        let path = folder.path().to_owned();
-        if trainer.is_checked_anew() {
-            return Err(CompareError::CheckedOtherwise { path });
-        }
-        if before != now && trainer.is_past_its_end() {
-            return Err(CompareError::Longer { path });
-        }
-        if before.updates != now.updates && ends_at_zero {
-            return Err(CompareError::OtherEnd { path });
-        }
+        check_going_on(&trainer, [before, now], folder)?;
     }
     let mut ended = Ended { reason: Reason::Done, updates: 0, seconds: 0.0 };
     let mut watch = |event: &Event| {
@@ -312,45 +300,21 @@ fn train_on<L: Lessons>(
     Ok(ended)
 }
 
-/// What a model is measured with. It is read before the training: a mistake in it shows at once.
-enum TestSet {
-    Pairs(Vec<Pair>),
-    Texts(LabelledTexts),
-}
-
-impl TestSet {
-    /// Reads what takes the place of a config's validation set.
-    fn read(config: &Comparable) -> Result<TestSet, CompareError> {
-        Ok(match config {
-            Comparable::Translate(config) if config.task == Task::Autoencode => {
-                TestSet::Pairs(read_same(config.texts()[1], config.data.valid.bad_lines())?.0)
-            }
-            Comparable::Translate(config) => TestSet::Pairs(read(&config.data.valid, Empty::Refuse)?),
-            Comparable::Classify(config) => {
-                TestSet::Texts(read_labelled(&config.data.valid, &config.data.features)?)
-            }
-        })
+/// Refuses to go on with a run whose figures would not be those that are asked for.
+fn check_going_on<L: Lessons>(
+    trainer: &Trainer<L>,
+    [before, now]: [Limits; 2],
+    folder: &Folder,
+) -> Result<(), CompareError> {
+    let path = folder.path().to_owned();
+    if trainer.is_checked_anew() {
+        return Err(CompareError::CheckedOtherwise { path });
     }
-
-    /// The numbers of the model in a folder, and how well it does.
-    fn measure(&self, device: &Device, folder: &Folder) -> Result<(usize, Quality), CompareError> {
-        Ok(match self {
-            TestSet::Pairs(pairs) => {
-                let loaded = Loaded::open(folder, device)?;
-                (loaded.params.count(), Quality::of_translator(&loaded, pairs))
-            }
-            TestSet::Texts(texts) => {
-                let loaded = LoadedClassifier::open(folder, device)?;
-                let labels = loaded.labels.numbers(texts)?;
-                let examples = LabelledExamples::new(
-                    texts,
-                    &loaded.tokenizer,
-                    &loaded.features,
-                    &loaded.labels,
-                    loaded.cut,
-                )?;
-                (loaded.params.count(), Quality::of_classifier(&loaded, &examples, texts, &labels))
-            }
-        })
+    if before != now && trainer.is_past_its_end() {
+        return Err(CompareError::Longer { path });
     }
+    if before.fall_to_zero_at != now.fall_to_zero_at {
+        return Err(CompareError::OtherEnd { path });
+    }
+    Ok(())
 }
