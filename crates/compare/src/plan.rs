@@ -219,20 +219,24 @@ pub(crate) struct Limits {
     steps: Option<u64>,
     epochs: u64,
     minutes: Option<f64>,
-    /// The steps and the epochs at whose end the rate is zero, where it falls to that.
-    pub(crate) fall_to_zero_at: Option<(Option<u64>, u64)>,
+    /// Whether the rate falls to zero at the last update.
+    falls: bool,
 }
 
 impl Limits {
     /// What is no limit does not count.
     pub(crate) fn of(train: &TrainConfig) -> Limits {
-        let steps = train.steps.filter(|&steps| steps < ENDLESS_STEPS);
         Limits {
-            steps,
+            steps: train.steps.filter(|&steps| steps < ENDLESS_STEPS),
             epochs: train.epochs,
             minutes: train.minutes.filter(|minutes| minutes.is_finite()),
-            fall_to_zero_at: train.schedule.ends_at_zero().then_some((steps, train.epochs)),
+            falls: train.schedule.ends_at_zero(),
         }
+    }
+
+    /// The steps and the epochs at whose end the rate is zero, where it falls to that. Minutes have no say in it.
+    pub(crate) fn fall_to_zero_at(self) -> Option<(Option<u64>, u64)> {
+        self.falls.then_some((self.steps, self.epochs))
     }
 }
 

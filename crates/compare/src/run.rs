@@ -313,7 +313,7 @@ fn check_going_on<L: Lessons>(
     if before != now && trainer.is_past_its_end() {
         return Err(CompareError::Longer { path });
     }
-    if before.fall_to_zero_at != now.fall_to_zero_at {
+    if before.fall_to_zero_at() != now.fall_to_zero_at() {
         return Err(CompareError::OtherEnd { path });
     }
     Ok(())

@@ -91,7 +91,7 @@ pub(super) fn unigram(config: &TokenizerConfig, counts: &Counts<String>) -> Resu
 
 /// What lies between characters that are not in the alphabet, with counts whose sum the trainer can hold; then each character of the
 /// alphabet, which counts nothing. The trainer lays all of it out in a row and seeks what occurs twice; where such a row ends in a
-/// repetition, one text in a hundred, esaxx-rs 0.1.10 overlooks a place and panics. A row of different characters has none.
+/// repetition, as one random text in a hundred does, esaxx-rs 0.1.10 overlooks a place and panics. A row of different characters has none.
 fn weighed(counts: &Counts<String>, alphabet: &BTreeSet<char>) -> Vec<(String, u32)> {
     let characters: u64 = counts.iter().map(|(run, count)| run.chars().count() as u64 * count).sum();
     let scale = characters / u64::from(u32::MAX / 2) + 1;
