@@ -54,7 +54,7 @@ pub struct TrainConfig {
     pub scheduled_sampling: f32,
     /// Updates in which that share rises from zero.
     pub scheduled_sampling_warmup: u64,
-    /// What a moving average of the weights keeps of itself in an update, 0.999 for example; it is then what is validated and
+    /// What a moving average of the weights keeps of itself in an update at most, 0.999 for example; it is then what is validated and
     /// saved as the model. 0 for none.
     pub average: f32,
     /// What to do about a loss or a gradient that is no finite number.

@@ -370,7 +370,8 @@ impl<L: Lessons> Trainer<L> {
         } else {
             let rate = self.rate();
             self.optimiser.step_with(&mut self.params, rate, Some(&norm));
-            self.average.iter_mut().for_each(|average| average.update(&self.params));
+            let step = self.optimiser.steps();
+            self.average.iter_mut().for_each(|average| average.update(&self.params, step));
             self.state.skipped_in_a_row = 0;
         }
         Ok(Updated { loss, norm: size, skipped, targets, tokens })

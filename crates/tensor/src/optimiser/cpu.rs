@@ -171,7 +171,7 @@ pub(super) fn lion(
 }
 
 struct Averaging<'a> {
-    decay: f32,
+    kept: f32,
     average: &'a mut [f32],
     weights: &'a [f32],
 }
@@ -183,14 +183,14 @@ impl Kernel for Averaging<'_> {
     fn run<V: Vector>(self) {
         for (a, w) in self.average.chunks_mut(LANES).zip(self.weights.chunks(LANES)) {
             let weight = V::load(w);
-            V::lit(self.decay).mul_add(V::load(a) - weight, weight).store(a);
+            V::lit(self.kept).mul_add(V::load(a) - weight, weight).store(a);
         }
     }
 }
 
-pub(super) fn average(cpu: &Cpu, average: &mut [f32], weights: &[f32], decay: f32) {
+pub(super) fn average(cpu: &Cpu, average: &mut [f32], weights: &[f32], kept: f32) {
     let n = average.len();
     cpu.pool.split_rows(n, n, [average], |range, [average]| {
-        cpu.isa.run(Averaging { decay, average, weights: &weights[range] });
+        cpu.isa.run(Averaging { kept, average, weights: &weights[range] });
     });
 }

@@ -113,9 +113,9 @@ pub(super) fn lion(
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "lion"), Launch::over(count), &arguments) };
 }
 
-pub(super) fn average(cuda: &Cuda, average: &mut Tensor, weights: &Tensor, decay: f32) {
+pub(super) fn average(cuda: &Cuda, average: &mut Tensor, weights: &Tensor, kept: f32) {
     let count = average.columns();
-    let arguments = [average.pointer_mut().into(), weights.pointer().into(), count.into(), decay.into()];
+    let arguments = [average.pointer_mut().into(), weights.pointer().into(), count.into(), kept.into()];
     // SAFETY: there are at least as many weights.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "average"), Launch::over(count), &arguments) };
 }

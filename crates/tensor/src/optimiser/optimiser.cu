@@ -55,6 +55,6 @@ extern "C" __global__ void lion(
 }
 
 // The moving average of weights.
-extern "C" __global__ void average(float* a, const float* w, int count, float decay) {
-    FOR_EACH(i, count) a[i] = fmaf(decay, a[i] - w[i], w[i]);
+extern "C" __global__ void average(float* a, const float* w, int count, float kept) {
+    FOR_EACH(i, count) a[i] = fmaf(kept, a[i] - w[i], w[i]);
 }

@@ -367,7 +367,7 @@ fn steps(device: &Device, rule: Rule, clip: Option<f32>, large: usize) -> Result
         results.push((format!("norm of step {step}"), norm.iter().flat_map(Tensor::to_vec).collect()));
         let weights = params.iter().flat_map(|param| params.tensor(param).to_vec()).collect();
         results.push((format!("weights after step {step}"), weights));
-        average.update(&params);
+        average.update(&params, optimiser.steps());
         results.push((format!("average after step {step}"), average.weights().to_vec()));
     }
     results

@@ -41,7 +41,7 @@ fn what_is_frozen_keeps_its_bits() {
         let mut average = Average::new(&params, 0.9);
         for number in 1..=4 {
             step(&mut params, &mut optimiser, number);
-            average.update(&params);
+            average.update(&params, optimiser.steps());
         }
         let name = format!("{rule:?} on {device:?}");
         assert_eq!(params.tensor(frozen).to_vec(), before, "{name}");

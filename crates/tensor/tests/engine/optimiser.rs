@@ -247,20 +247,21 @@ fn an_optimiser_goes_on_where_another_one_was() {
     }
 }
 
-/// With a decay of 0.75, an average of 1 that sees 3 becomes 0.75·1 + 0.25·3 = 1.5, and then 1.875.
+/// With a decay of 0.75, an average of 1 that sees 3 keeps (1 + 2) / (10 + 2) = 0.25 of itself in the second step,
+/// 0.25·1 + 0.75·3 = 2.5, and never more than 0.75: (1 + 90) / (10 + 90) is 0.91, and it is 0.75·2.5 + 0.25·3 = 2.625.
 #[test]
 fn an_average_by_hand() {
     let mut params = Params::new(&any_device(), 0);
     let param = params.add("w", 1, 1, Init::Constant(1.0));
     let mut average = Average::new(&params, 0.75);
     params.set(param, &[3.0]);
-    average.update(&params);
-    assert_eq!(average.weights().to_vec()[0], 1.5);
-    average.update(&params);
+    average.update(&params, 2);
+    assert_eq!(average.weights().to_vec()[0], 2.5);
+    average.update(&params, 90);
     average.swap(&mut params);
-    assert_eq!(weights(&params), [1.875]);
+    assert_eq!(weights(&params), [2.625]);
     average.swap(&mut params);
-    assert_eq!((weights(&params), average.weights().to_vec()[0]), (vec![3.0], 1.875));
+    assert_eq!((weights(&params), average.weights().to_vec()[0]), (vec![3.0], 2.625));
     let length = average.weights().columns();
     assert!(average.restore(&vec![2.0; length]) && !average.restore(&[2.0]));
     assert_eq!(average.weights().to_vec()[0], 2.0);
