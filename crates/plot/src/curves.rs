@@ -59,10 +59,15 @@ const BOTTOM: f64 = 48.0;
 /// About so many numbers stand at an axis.
 const TICKS: f64 = 4.0;
 
-/// So many names of curves have room above a panel. Where one has more, all names stand below the axis, side by side.
+/// At most so many names of curves stand above a panel, so far apart. Where one has more, or they have no room beside its own name, all
+/// names stand below the axis, side by side.
 const NAMES_ABOVE: usize = 4;
+const NAMES_APART: f64 = 16.0;
 const NAMES_BESIDE: usize = 3;
 const NAME_PITCH: f64 = 20.0;
+/// The sizes of names of curves and of panels.
+const SIZE: f64 = 12.0;
+const TITLE_SIZE: f64 = 14.0;
 /// Names below the axis are cut at so many columns of a terminal.
 const NAME: usize = 28;
 /// How the lines of the first curves, of the next ones and so on are broken, when all colours are used.
@@ -163,6 +168,20 @@ impl Series {
     }
 }
 
+impl Panel {
+    /// Whether the names of its curves have room above it.
+    fn has_room_for_names(&self) -> bool {
+        let names: f64 = self.series.iter().map(|series| NAMES_APART + text_width(&series.name, SIZE)).sum();
+        let room = WIDTH - LEFT - RIGHT - text_width(&self.name, TITLE_SIZE);
+        self.series.len() < 2 || self.series.len() <= NAMES_ABOVE && names <= room
+    }
+}
+
+/// About how wide a text is.
+fn text_width(text: &str, size: f64) -> f64 {
+    f64::from(Label::new(text, usize::MAX).ems()) * size
+}
+
 impl Curves {
     /// An SVG file.
     pub fn to_svg(&self, background: Background) -> String {
@@ -189,7 +208,7 @@ impl Curves {
     /// The names of all curves, each once, where a panel has more than stand above it; else none. A curve looks the same in all panels
     /// then.
     fn names_below(&self) -> Vec<&str> {
-        if self.panels.iter().all(|panel| panel.series.len() <= NAMES_ABOVE) {
+        if self.panels.iter().all(Panel::has_room_for_names) {
             return Vec::new();
         }
         let mut names: Vec<&str> = Vec::new();
@@ -244,22 +263,24 @@ fn draw_panel(svg: &mut String, panel: &Panel, names: &[&str], across: &Range, t
         text(svg, &place, &label(tick, across.step));
     }
     line(svg, format_args!("<path class=\"rule\" d=\"{rules}\" stroke=\"#d0d7de\" fill=\"none\"/>"));
-    let place = format!("x=\"{LEFT}\" y=\"{:.1}\" font-size=\"14\" font-weight=\"600\"", top - 12.0);
+    let place =
+        format!("x=\"{LEFT}\" y=\"{:.1}\" font-size=\"{TITLE_SIZE}\" font-weight=\"600\"", top - 12.0);
     text(svg, &place, &escape(&panel.name));
-    for (i, series) in panel.series.iter().enumerate() {
+    let mut right = WIDTH - RIGHT;
+    for (i, series) in panel.series.iter().enumerate().rev() {
         let below = names.iter().position(|name| *name == series.name);
         draw_curve(svg, series, below.unwrap_or(i), x, |at| panel.scale.of(at).map(y));
         if below.is_none() && panel.series.len() > 1 {
-            let right = WIDTH - RIGHT - 90.0 * (panel.series.len() - 1 - i) as f64;
             line(
                 svg,
                 format_args!(
-                    "<text class=\"f{i}\" fill=\"{}\" x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                    "<text class=\"f{i}\" fill=\"{}\" x=\"{right:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                     COLOURS[i],
                     top - 12.0,
                     escape(&series.name)
                 ),
             );
+            right -= text_width(&series.name, SIZE) + NAMES_APART;
         }
     }
 }
@@ -378,6 +399,23 @@ mod tests {
         assert_eq!(svg.matches("M72 264h28").count(), 1, "{svg}");
         assert_eq!(svg.matches("stroke-dasharray=\"7 4\"").count(), 2, "the ninth, and its name: {svg}");
         assert!(svg.contains("height=\"322\""), "44 + 170 + 48 + 3 · 20: {svg}");
+    }
+
+    /// From right to left: `b` ends at 720 − 24, `long` by a letter of 0.6 · 12 and 16 before it. Names of a hundred letters go below.
+    #[test]
+    fn names_above_do_not_meet() {
+        let named = |names: [&str; 2]| {
+            let mut curves = curves(Vec::new());
+            let series =
+                |name: &str| Series { name: name.to_owned(), points: vec![[0.0, 1.0]], spread: Vec::new() };
+            curves.panels[0].series = names.map(series).to_vec();
+            curves.to_svg(Background::Page)
+        };
+        let svg = named(["long", "b"]);
+        assert!(svg.contains("x=\"696.0\" y=\"32.0\" text-anchor=\"end\">b<"), "{svg}");
+        assert!(svg.contains("x=\"672.8\" y=\"32.0\" text-anchor=\"end\">long<"), "{svg}");
+        let svg = named(["long", &"b".repeat(100)]);
+        assert!(svg.contains("M72 264h28") && !svg.contains(">long</text>\n<text class=\"f1\""), "{svg}");
     }
 
     #[test]
