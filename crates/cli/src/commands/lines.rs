@@ -2,10 +2,11 @@
 
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
+use crate::stdout;
 use couplet_data::{Lines, STANDARD_INPUT, WholeFile};
 use couplet_search::Folder;
 use couplet_tensor::Device;
-use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 /// Lines that are read before they are answered: enough to batch lines of like lengths.
@@ -109,14 +110,14 @@ impl Output {
     fn check(&self, result: io::Result<()>) -> Result<bool, Failure> {
         match result {
             Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+            Err(error) if stdout::is_unread(&error) => Ok(false),
             Err(error) => Err(Failure::io(self.name(), &error)),
         }
     }
 
     fn name(&self) -> &Path {
         match self {
-            Output::Stdout(_) => Path::new("standard output"),
+            Output::Stdout(_) => Path::new(stdout::NAME),
             Output::File(path, _) => path,
         }
     }

@@ -1,6 +1,6 @@
 //! Data and configs that cannot be used: each gives one clear line, and nothing is lost.
 
-use crate::support::{TINY, couplet, couplet_reading, new_project, tiny_model, train_tiny};
+use crate::support::{TINY, command, couplet, couplet_reading, new_project, tiny_model, train_tiny};
 use std::fs;
 use std::path::Path;
 
@@ -171,16 +171,27 @@ fn a_full_disk() {
 
     let (folder, _) = tiny_model();
     fs::write(folder.path().join("in.txt"), "Tom\n").unwrap();
-    let full = fs::File::create("/dev/full").unwrap();
-    let output =
-        crate::support::command(folder.path(), &["translate", "--model", "model", "--input", "in.txt"])
-            .stdout(full)
-            .output()
-            .unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        stderr.starts_with("error: standard output: No space left on device (os error 28)\nhint: "),
-        "{stderr}"
-    );
-    assert_eq!(output.status.code(), Some(1));
+    // The first writes lines of its own accord, the second prints.
+    for arguments in [&["translate", "--model", "model", "--input", "in.txt"][..], &["inspect", "model"]] {
+        let full = fs::File::create("/dev/full").unwrap();
+        let output = command(folder.path(), arguments).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let error = "error: standard output: No space left on device (os error 28)\nhint: ";
+        assert!(stderr.starts_with(error), "{stderr}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
+/// As behind `| head`, when it has read enough.
+#[test]
+fn output_that_nobody_reads() {
+    let (folder, _) = tiny_model();
+    fs::write(folder.path().join("in.txt"), "Tom\n").unwrap();
+    for arguments in [&["translate", "--model", "model", "--input", "in.txt"][..], &["inspect", "model"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command(folder.path(), arguments).stdout(writer).output().unwrap();
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+        assert_eq!(output.status.code(), Some(0));
+    }
 }
