@@ -60,16 +60,18 @@ const BOTTOM: f64 = 48.0;
 const TICKS: f64 = 4.0;
 
 /// At most so many names of curves stand above a panel, so far apart. Where one has more, or they have no room beside its own name, all
-/// names stand below the axis, side by side.
+/// names stand below the axis, each behind a piece of its line, so many side by side at most.
 const NAMES_ABOVE: usize = 4;
 const NAMES_APART: f64 = 16.0;
 const NAMES_BESIDE: usize = 3;
 const NAME_PITCH: f64 = 20.0;
+const NAME_LINE: f64 = 28.0;
+const BEHIND_LINE: f64 = 8.0;
 /// The sizes of names of curves and of panels.
 const SIZE: f64 = 12.0;
 const TITLE_SIZE: f64 = 14.0;
 /// Names below the axis are cut at so many columns of a terminal.
-const NAME: usize = 28;
+const NAME: usize = 72;
 /// How the lines of the first curves, of the next ones and so on are broken, when all colours are used.
 const DASHES: [&str; 3] = ["", " stroke-dasharray=\"7 4\"", " stroke-dasharray=\"2 4\""];
 
@@ -153,10 +155,12 @@ impl Scale {
 
 /// A number at an axis, with as many places as the step needs.
 fn label(x: f64, step: f64) -> String {
-    if x != 0.0 && step < 1e-3 {
-        return format!("{x:.1e}");
+    let power = |x: f64| x.abs().log10().floor();
+    if x != 0.0 && x.abs() < 0.1 && step < 1e-3 {
+        let places = (power(x) - power(step)).max(1.0) as usize;
+        return format!("{x:.places$e}");
     }
-    let places = (-step.log10().floor()).max(0.0) as usize;
+    let places = (-power(step)).max(0.0) as usize;
     format!("{x:.places$}")
 }
 
@@ -185,32 +189,31 @@ fn text_width(text: &str, size: f64) -> f64 {
 impl Curves {
     /// An SVG file.
     pub fn to_svg(&self, background: Background) -> String {
-        let (rows, names) = (self.panels.len() as f64, self.names_below());
+        let (rows, names) = (self.panels.len() as f64, self.names());
         let plot = TOP + rows * PANEL + (rows - 1.0).max(0.0) * GAP + BOTTOM;
-        let height = plot + names.len().div_ceil(NAMES_BESIDE) as f64 * NAME_PITCH;
+        // Lines that are broken differently have one colour: their names need the line beside them.
+        let below = names.len() > COLOURS.len() || !self.panels.iter().all(Panel::has_room_for_names);
+        let beside = if below { names_beside(&names) } else { names.len() };
+        let height = if below { plot + names.len().div_ceil(beside) as f64 * NAME_PITCH } else { plot };
         let mut svg = String::new();
         open(&mut svg, [WIDTH, height], &self.title, background);
         let points = self.panels.iter().flat_map(|panel| &panel.series).flat_map(|series| &series.points);
         let across = Range::of(points.map(|point| point[0]));
         for (row, panel) in self.panels.iter().enumerate() {
             let top = TOP + row as f64 * (PANEL + GAP);
-            draw_panel(&mut svg, panel, &names, &across, top);
+            draw_panel(&mut svg, panel, &names, below, &across, top);
         }
         let (middle, y) = ((LEFT + WIDTH - RIGHT) / 2.0, plot - 12.0);
         text(&mut svg, &format!("x=\"{middle}\" y=\"{y}\" text-anchor=\"middle\""), &escape(&self.axis));
-        for (i, name) in names.iter().enumerate() {
-            draw_name(&mut svg, name, i, plot + 2.0);
+        for (i, name) in names.iter().enumerate().filter(|_| below) {
+            draw_name(&mut svg, name, i, beside, plot + 2.0);
         }
         svg.push_str("</svg>\n");
         svg
     }
 
-    /// The names of all curves, each once, where a panel has more than stand above it; else none. A curve looks the same in all panels
-    /// then.
-    fn names_below(&self) -> Vec<&str> {
-        if self.panels.iter().all(Panel::has_room_for_names) {
-            return Vec::new();
-        }
+    /// The names of all curves, each once: a curve of the same name looks the same in all panels.
+    fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for series in self.panels.iter().flat_map(|panel| &panel.series) {
             if !names.contains(&series.name.as_str()) {
@@ -235,17 +238,24 @@ fn stroke(i: usize) -> String {
     )
 }
 
+/// How many of these names have room side by side below the axis.
+fn names_beside(names: &[&str]) -> usize {
+    let widest = names.iter().map(|name| text_width(name, SIZE)).fold(0.0, f64::max);
+    let wide = NAME_LINE + BEHIND_LINE + widest + NAMES_APART;
+    (((WIDTH - LEFT - RIGHT) / wide) as usize).clamp(1, NAMES_BESIDE)
+}
+
 /// A name below the axis, behind a piece of its line.
-fn draw_name(svg: &mut String, name: &str, i: usize, top: f64) {
-    let wide = (WIDTH - LEFT - RIGHT) / NAMES_BESIDE as f64;
-    let x = LEFT + (i % NAMES_BESIDE) as f64 * wide;
-    let y = top + (i / NAMES_BESIDE) as f64 * NAME_PITCH;
-    line(svg, format_args!("<path {} d=\"M{x} {y}h28\"/>", stroke(i)));
-    let place = format!("class=\"text\" x=\"{}\" y=\"{}\"", x + 36.0, y + 4.0);
+fn draw_name(svg: &mut String, name: &str, i: usize, beside: usize, top: f64) {
+    let wide = (WIDTH - LEFT - RIGHT) / beside as f64;
+    let x = LEFT + (i % beside) as f64 * wide;
+    let y = top + (i / beside) as f64 * NAME_PITCH;
+    line(svg, format_args!("<path {} d=\"M{x} {y}h{NAME_LINE}\"/>", stroke(i)));
+    let place = format!("class=\"text\" x=\"{}\" y=\"{}\"", x + NAME_LINE + BEHIND_LINE, y + 4.0);
     label_text(svg, format_args!("{place}"), &Label::new(name, NAME));
 }
 
-fn draw_panel(svg: &mut String, panel: &Panel, names: &[&str], across: &Range, top: f64) {
+fn draw_panel(svg: &mut String, panel: &Panel, names: &[&str], below: bool, across: &Range, top: f64) {
     let up =
         panel.scale.range(panel.series.iter().flat_map(Series::numbers).chain(panel.reach.iter().copied()));
     let (width, bottom) = (WIDTH - LEFT - RIGHT, top + PANEL);
@@ -267,10 +277,10 @@ fn draw_panel(svg: &mut String, panel: &Panel, names: &[&str], across: &Range, t
         format!("x=\"{LEFT}\" y=\"{:.1}\" font-size=\"{TITLE_SIZE}\" font-weight=\"600\"", top - 12.0);
     text(svg, &place, &escape(&panel.name));
     let mut right = WIDTH - RIGHT;
-    for (i, series) in panel.series.iter().enumerate().rev() {
-        let below = names.iter().position(|name| *name == series.name);
-        draw_curve(svg, series, below.unwrap_or(i), x, |at| panel.scale.of(at).map(y));
-        if below.is_none() && panel.series.len() > 1 {
+    for series in panel.series.iter().rev() {
+        let i = names.iter().position(|name| *name == series.name).unwrap_or(0);
+        draw_curve(svg, series, i, x, |at| panel.scale.of(at).map(y));
+        if !below && panel.series.len() > 1 {
             line(
                 svg,
                 format_args!(
@@ -348,6 +358,8 @@ mod tests {
         assert_eq!(labels(0.0, 0.7), ["0.0", "0.2", "0.4", "0.6"]);
         assert_eq!(labels(0.05, 0.95), ["0.2", "0.4", "0.6", "0.8"]);
         assert_eq!(label(0.0005, 0.0001), "5.0e-4");
+        assert_eq!(label(0.01015, 0.00005), "1.015e-2");
+        assert_eq!(label(2.3002, 0.0002), "2.3002");
     }
 
     /// The panel is 624 wide from 72 on and 170 high from 44 on: the least point is at its lower left, the largest at its upper right.
@@ -416,6 +428,28 @@ mod tests {
         assert!(svg.contains("x=\"672.8\" y=\"32.0\" text-anchor=\"end\">long<"), "{svg}");
         let svg = named(["long", &"b".repeat(100)]);
         assert!(svg.contains("M72 264h28") && !svg.contains(">long</text>\n<text class=\"f1\""), "{svg}");
+    }
+
+    /// A curve has the colour of its name in every panel, and another name another one, though it is the first of its panel. Names of 50
+    /// letters stand one below the other, each as a whole.
+    #[test]
+    fn a_name_is_a_colour() {
+        let names = ["a", "b"].map(|name| name.repeat(50));
+        let panel = |name: &String| Panel {
+            name: name.clone(),
+            series: vec![Series { name: name.clone(), points: vec![[0.0, 1.0]], spread: Vec::new() }],
+            ..curves(Vec::new()).panels.remove(0)
+        };
+        let mut curves = Curves { panels: names.iter().map(panel).collect(), ..curves(Vec::new()) };
+        let svg = curves.to_svg(Background::Page);
+        assert_eq!([0, 1].map(|i| svg.matches(&format!("<path class=\"s{i}\"")).count()), [1, 1], "{svg}");
+        curves.panels.push(Panel {
+            series: [0, 1].map(|i| curves.panels[i].series[0].clone()).to_vec(),
+            ..panel(&names[0])
+        });
+        let svg = curves.to_svg(Background::Page);
+        assert!(svg.contains("M72 716h28") && svg.contains("M72 736h28"), "{svg}");
+        assert!(names.iter().all(|name| svg.matches(&format!(">{name}</text>")).count() > 1), "{svg}");
     }
 
     #[test]
