@@ -262,15 +262,22 @@ pub(crate) fn parse<C: DeserializeOwned>(
         return toml::from_str(text).map_err(at);
     }
     let mut table: toml::Table = toml::from_str(text).map_err(at)?;
+    // As texts again: so that configs are read in one way only, each of which is much code.
+    let mut texts = Vec::new();
     for each in overrides {
         set(&mut table, each)?;
+        texts.push(table.to_string());
     }
-    // As a text again: so that configs are read in one way only, each of which is much code.
-    let changed = table.to_string();
-    // Where the file alone has the same mistake, its own line is the better place to name.
-    toml::from_str(&changed).map_err(|error| match toml::from_str::<C>(text) {
-        Err(in_file) if in_file.message() == error.message() => at(in_file),
-        _ => ConfigFileError::wrong(format!("--set {}", overrides.join(" --set ")), error.message()),
+    toml::from_str(&table.to_string()).map_err(|error| {
+        let has_it =
+            |text: &str| toml::from_str::<C>(text).err().filter(|it| it.message() == error.message());
+        // Where the file alone has the same mistake, its own line is the place to name, else the override that brought it in.
+        let of_override = |(each, text): (&String, &String)| has_it(text).map(|_| format!("--set {each}"));
+        let mut overridden = overrides.iter().zip(&texts);
+        has_it(text).map_or_else(
+            || ConfigFileError::wrong(overridden.find_map(of_override).unwrap_or_default(), error.message()),
+            at,
+        )
     })
 }
 
