@@ -100,7 +100,7 @@ impl From<TrainError> for Failure {
 impl From<CompareError> for Failure {
     fn from(error: CompareError) -> Self {
         match error {
-            CompareError::SameName { .. } | CompareError::Seed => Failure::usage(&error, error.hint()),
+            CompareError::SameName { .. } => Failure::usage(&error, error.hint()),
             _ => Failure::new(&error, error.hint()),
         }
     }

@@ -33,6 +33,12 @@ pub enum CompareError {
         /// Its config.
         path: PathBuf,
     },
+    /// A classifier whose texts, and with them its labels, would be joined.
+    #[error("{}: --passages would join the labels of a classifier", path.display())]
+    JoinedLabels {
+        /// Its config.
+        path: PathBuf,
+    },
     /// A model whose rate falls until the last update, which a budget of minutes does not know.
     #[error("{}: a rate that falls to zero at the last update, with --minutes", path.display())]
     NoLastUpdate {
@@ -42,6 +48,12 @@ pub enum CompareError {
     /// Runs that would all have the same seed.
     #[error("--set train.seed: runs have the seeds 1, 2 and so on")]
     Seed,
+    /// A report of nothing.
+    #[error("{}: none of these models has been measured there", out.display())]
+    NothingDone {
+        /// The comparison's folder.
+        out: PathBuf,
+    },
     /// A run that has more behind it than it may have.
     #[error("{}: it has been trained for longer than asked for", path.display())]
     Longer {
@@ -101,12 +113,17 @@ impl CompareError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             CompareError::SameName { .. } => "a config's file name is its model's name; rename one of them",
+            CompareError::OtherData { key: "task", .. } => "compare models of one task",
             CompareError::OtherData { .. } => "--train and --valid give all models the same data",
             CompareError::Prepared { .. } => "leave data.prepared out of the config, or --train and --valid",
+            CompareError::JoinedLabels { .. } => "leave --passages out",
+            CompareError::NothingDone { .. } => {
+                "check the names of the configs and --out; without --report, models are trained and measured"
+            }
             CompareError::NoLastUpdate { .. } => "give --steps, or --set train.schedule=inverse-sqrt",
             CompareError::Seed => "--seeds says how many",
             CompareError::Longer { .. } | CompareError::OtherEnd { .. } => {
-                "give another --out, or the --steps or --minutes that it had"
+                "give another --out, or the --steps, --minutes or train.patience that it had"
             }
             CompareError::CheckedOtherwise { .. } => {
                 "give it the data that it had, or train into another --out"

@@ -17,6 +17,7 @@ mod error;
 #[cfg(test)]
 mod ladder;
 mod lock;
+mod markdown;
 pub mod norms;
 mod outcome;
 mod passages;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The least words of a passage's source, and the most of those that come with the program. A sentence that is longer alone stays.
 const LEAST: usize = 3;
 const MOST: usize = 45;
-/// A passage is done when so many sentences in a row did not fit any more.
+/// A passage is done when so many sentences did not fit any more.
 const MISFITS: usize = 8;
 /// What stands between two sentences of the demo, in either language. Those of a corpus have their own marks.
 const JOINTS: [&str; 2] = [" , ", " ， "];

@@ -115,11 +115,8 @@ impl Plan {
         self.configs.iter().map(|path| name_of(path)).collect()
     }
 
-    /// Refuses models that would share a folder, and runs that would share a seed.
+    /// Refuses models that would share a folder.
     pub(crate) fn check(&self) -> Result<(), CompareError> {
-        if self.overrides.iter().any(|each| each.starts_with("train.seed=")) {
-            return Err(CompareError::Seed);
-        }
         for (i, second) in self.configs.iter().enumerate() {
             if let Some(first) = self.configs[..i].iter().find(|first| name_of(first) == name_of(second)) {
                 return Err(CompareError::SameName { first: first.clone(), second: second.clone() });
@@ -136,7 +133,7 @@ impl Plan {
         let joined = |name, files| passages::write_joined(&self.out, name, files, most);
         let data = Some(Sets { train: joined("train", train)?, valid: joined("valid", valid)? });
         let test = self.test.as_ref().map(|files| joined("test", files)).transpose()?;
-        Ok(Plan { data, test, passages: None, ..self.clone() })
+        Ok(Plan { data, test, ..self.clone() })
     }
 
     /// The folder of a model's run.
@@ -168,7 +165,13 @@ impl Plan {
         if self.data.is_some() && config.prepared().is_some() {
             return Err(CompareError::Prepared { path });
         }
+        if self.passages.is_some() && matches!(config, Comparable::Classify(_)) {
+            return Err(CompareError::JoinedLabels { path });
+        }
         let train = config.train();
+        if train.seed != seed {
+            return Err(CompareError::Seed);
+        }
         if train.steps == Some(ENDLESS_STEPS) && train.schedule.ends_at_zero() {
             return Err(CompareError::NoLastUpdate { path });
         }
@@ -219,6 +222,7 @@ pub(crate) struct Limits {
     steps: Option<u64>,
     epochs: u64,
     minutes: Option<f64>,
+    patience: Option<u32>,
     /// Whether the rate falls to zero at the last update.
     falls: bool,
 }
@@ -230,8 +234,15 @@ impl Limits {
             steps: train.steps.filter(|&steps| steps < ENDLESS_STEPS),
             epochs: train.epochs,
             minutes: train.minutes.filter(|minutes| minutes.is_finite()),
+            patience: Some(train.patience).filter(|&patience| patience > 0),
             falls: train.schedule.ends_at_zero(),
         }
+    }
+
+    /// Whether a run with these outlasts validations that end one with the others.
+    pub(crate) fn is_more_patient_than(self, other: Limits) -> bool {
+        let patience = |limits: Limits| limits.patience.unwrap_or(u32::MAX);
+        patience(self) > patience(other)
     }
 
     /// The steps and the epochs at whose end the rate is zero, where it falls to that. Minutes have no say in it.

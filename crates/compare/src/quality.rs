@@ -1,7 +1,7 @@
 //! How well a trained model does on a test set: as a whole, by the length of the source, and by the place of the source's words.
 
 use crate::places::{LEAST_FOR_PARTS, LENGTHS, PARTS, bin_of, part_of};
-use couplet_data::{LabelledTexts, Pair, in_order};
+use couplet_data::{LabelledTexts, Pair, UNK, in_order};
 use couplet_metrics::{Accuracy, bleu};
 use couplet_nn::Pass;
 use couplet_search::{Loaded, LoadedClassifier, Translator};
@@ -141,13 +141,17 @@ impl Quality {
     }
 }
 
-/// For each pair, whether each target token and its end is what the model finds likeliest after the right tokens before.
+/// For each pair, whether each target token and its end is what the model finds likeliest after the right tokens before. A word that its
+/// vocabulary does not have is never right: the smaller a vocabulary, the easier it were.
 fn right_tokens(loaded: &Loaded, examples: &Examples) -> Vec<Vec<bool>> {
     let mut right = vec![Vec::new(); examples.len()];
     for numbers in in_order(&examples.costs(), BATCH_TOKENS) {
         let batch = examples.batch(&numbers, &loaded.model);
         let likeliest = loaded.model.likeliest(&Pass::inference(&loaded.params), &batch);
-        let of_rows = likeliest.iter().zip(&batch.output).map(|(&likely, &wanted)| likely == Some(wanted));
+        let of_rows = likeliest
+            .iter()
+            .zip(&batch.output)
+            .map(|(&likely, &wanted)| wanted != UNK && likely == Some(wanted));
         for (&number, of_pair) in numbers.iter().zip(by_sequence(&batch.input.rows, of_rows)) {
             right[number as usize] = of_pair;
         }

@@ -3,6 +3,7 @@
 use crate::error::CompareError;
 use crate::outcome::{Outcome, load, save};
 use crate::plan::{Comparable, Limits, Plan};
+use crate::spread::Spread;
 use crate::test_set::TestSet;
 use crate::times::Times;
 use couplet_search::Folder;
@@ -119,8 +120,8 @@ pub fn compare(
     Ok(Compared { entries: comparison.entries, stopped: !through })
 }
 
-/// What is done of the configs of a plan, with all seeds whose runs are otherwise those of the first. Neither data nor models need to
-/// be there any more, only the files of figures.
+/// What is done of the configs of a plan, with all seeds whose runs are otherwise those of the first; a model of another task or of other
+/// data than those before it has failed. Neither data nor models need to be there any more, only the files of figures.
 pub fn done(plan: &Plan) -> Result<Compared, CompareError> {
     plan.check()?;
     let mut entries = entries_of(plan);
@@ -136,7 +137,32 @@ pub fn done(plan: &Plan) -> Result<Compared, CompareError> {
             entry.config = config.parse().unwrap_or_default();
         }
     }
+    let Some(first) = entries.iter().position(Entry::has_run) else {
+        return Err(CompareError::NothingDone { out: plan.out.clone() });
+    };
+    for number in first + 1..entries.len() {
+        let [known, entry] = [first, number].map(|number| &entries[number]);
+        let same_data = entry.runs.first().is_none_or(|run| run.data == known.runs[0].data);
+        let other =
+            if same_data { differing_key(&["task"], &entry.config, &known.config) } else { Some("data") };
+        if let Some(key) = other {
+            let [path, first] = [number, first].map(|number| plan.configs[number].clone());
+            entries[number].failed = Some(Failed::of(&CompareError::OtherData { path, key, first }));
+            entries[number].runs.clear();
+        }
+    }
     Ok(Compared { entries, stopped: false })
+}
+
+/// The first of some keys, as `data.train`, of which a model has another value than one before it.
+fn differing_key(keys: &[&'static str], config: &Table, known: &Table) -> Option<&'static str> {
+    let value = |config: &Table, path: &str| {
+        let mut keys = path.split('.');
+        let first = config.get(keys.next()?)?;
+        keys.try_fold(first, |table, key| table.get(key)).cloned()
+    };
+    let nothing_said = config.is_empty() || known.is_empty();
+    keys.iter().copied().find(|key| !nothing_said && value(config, key) != value(known, key))
 }
 
 /// Models of which nothing is known yet.
@@ -146,7 +172,18 @@ fn entries_of(plan: &Plan) -> Vec<Entry> {
     plan.names().into_iter().map(named).collect()
 }
 
+impl Failed {
+    fn of(error: &CompareError) -> Failed {
+        Failed { message: error.to_string(), hint: error.hint() }
+    }
+}
+
 impl Entry {
+    /// A figure of all its runs.
+    pub(crate) fn spread(&self, figure: impl Fn(&Outcome) -> Option<f64>) -> Option<Spread> {
+        Spread::of(&self.runs.iter().filter_map(figure).collect::<Vec<_>>())
+    }
+
     fn goes_on(&self) -> bool {
         self.failed.is_none()
     }
@@ -171,7 +208,7 @@ impl Comparison<'_> {
                 Ok(true) => {}
                 Ok(false) => return false,
                 Err(error) => {
-                    let failed = Failed { message: error.to_string(), hint: error.hint() };
+                    let failed = Failed::of(&error);
                     (self.observer)(&Progress::Failed { name: &self.entries[number].name, failed: &failed });
                     self.entries[number].failed.get_or_insert(failed);
                 }
@@ -216,17 +253,13 @@ impl Comparison<'_> {
         Ok(true)
     }
 
-    /// Keeps the config of a model; refuses one that would learn from something else than those before it.
+    /// Keeps the config of a model; refuses one of another task than those before it, or that would learn from something else.
     fn learns_from_the_same(&mut self, number: usize, config: Table) -> Result<(), CompareError> {
-        let data = |config: &Table, key: &str| config.get("data").and_then(|data| data.get(key)).cloned();
-        if let Some(first) = self.entries.iter().position(|entry| !entry.config.is_empty()) {
-            let known = &self.entries[first].config;
-            let mut keys =
-                [("train", "data.train"), ("valid", "data.valid"), ("prepared", "data.prepared")].into_iter();
-            if let Some((_, key)) = keys.find(|(key, _)| data(&config, key) != data(known, key)) {
-                let [path, first] = [number, first].map(|number| self.plan.configs[number].clone());
-                return Err(CompareError::OtherData { path, key, first });
-            }
+        const KEYS: [&str; 4] = ["task", "data.train", "data.valid", "data.prepared"];
+        let known = self.entries.iter().position(|entry| !entry.config.is_empty()).unwrap_or(number);
+        if let Some(key) = differing_key(&KEYS, &config, &self.entries[known].config) {
+            let [path, first] = [number, known].map(|number| self.plan.configs[number].clone());
+            return Err(CompareError::OtherData { path, key, first });
         }
         let kept = &mut self.entries[number].config;
         if kept.is_empty() {
@@ -310,7 +343,7 @@ fn check_going_on<L: Lessons>(
     if trainer.is_checked_anew() {
         return Err(CompareError::CheckedOtherwise { path });
     }
-    if before != now && trainer.is_past_its_end() {
+    if before != now && trainer.is_past_its_end() || before.is_more_patient_than(now) {
         return Err(CompareError::Longer { path });
     }
     if before.fall_to_zero_at() != now.fall_to_zero_at() {

@@ -1,6 +1,6 @@
 //! One row a model: what it is, what it took, what it reached.
 
-use crate::outcome::Outcome;
+use crate::markdown;
 use crate::quality::Metric;
 use crate::run::Entry;
 use crate::spread::Spread;
@@ -53,28 +53,22 @@ impl Table {
         }
     }
 
-    fn header(&self) -> Vec<String> {
+    fn header(&self) -> [&str; 8] {
         let score = self.metric.map_or("score", Metric::name);
         ["model", "parameters", "updates", "seconds", "tokens/s", "perplexity", score, "tokens right, %"]
-            .map(str::to_owned)
-            .to_vec()
     }
 
     /// For a page.
     pub fn to_markdown(&self) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-        let header = self.header();
-        let rule = format!("|---|{}\n", "--:|".repeat(header.len() - 1));
-        let rows: String =
-            self.rows.iter().flat_map(|row| row.lines(escaped)).map(|cells| line(&cells)).collect();
-        line(&header) + &rule + &rows
+        let rows: Vec<Vec<String>> = self.rows.iter().flat_map(Row::lines).collect();
+        markdown::table(&self.header(), &rows)
     }
 
     /// For a terminal.
     pub fn to_terminal(&self) -> String {
-        let lines: Vec<Vec<String>> = std::iter::once(self.header())
-            .chain(self.rows.iter().flat_map(|row| row.lines(str::to_owned)))
-            .collect();
+        let header = self.header().map(str::to_owned).to_vec();
+        let lines: Vec<Vec<String>> =
+            std::iter::once(header).chain(self.rows.iter().flat_map(Row::lines)).collect();
         let columns = lines[0].len();
         let wide = |column: usize| {
             // The reason of a failure stands alone in its line, and may be longer than any figure.
@@ -95,45 +89,36 @@ impl Table {
     }
 }
 
-/// What would end a cell of a table.
-fn escaped(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
 impl Row {
     fn of(entry: &Entry) -> Row {
-        let spread = |figure: &dyn Fn(&Outcome) -> Option<f64>| {
-            Spread::of(&entry.runs.iter().filter_map(figure).collect::<Vec<_>>())
-        };
         Row {
             name: entry.name.clone(),
             runs: entry.runs.len(),
             parameters: entry.runs.first().map(|run| run.parameters),
-            updates: spread(&|run| Some(run.updates as f64)),
-            seconds: spread(&|run| Some(run.seconds)),
+            updates: entry.spread(|run| Some(run.updates as f64)),
+            seconds: entry.spread(|run| Some(run.seconds)),
             tokens_per_second: entry.times.as_ref().and_then(|times| Spread::of(&times.tokens_per_second)),
-            perplexity: spread(&|run| Some(run.quality.perplexity())),
-            score: spread(&|run| Some(run.quality.score)),
-            token_accuracy: spread(&|run| run.quality.token_accuracy),
+            perplexity: entry.spread(|run| Some(run.quality.perplexity())),
+            score: entry.spread(|run| Some(run.quality.score)),
+            token_accuracy: entry.spread(|run| run.quality.token_accuracy),
             failed: entry.failed.as_ref().map(|failed| failed.message.clone()),
         }
     }
 
     /// Its lines: the name and the figures, the name and why there are none or no more of them, or both.
-    fn lines(&self, said: impl Fn(&str) -> String) -> Vec<Vec<String>> {
-        let failed =
-            self.failed.as_ref().map(|reason| vec![said(&self.name), format!("failed: {}", said(reason))]);
-        let figures = (failed.is_none() || self.runs > 0).then(|| self.cells(said));
+    fn lines(&self) -> Vec<Vec<String>> {
+        let failed = self.failed.as_ref().map(|reason| vec![self.name.clone(), format!("failed: {reason}")]);
+        let figures = (failed.is_none() || self.runs > 0).then(|| self.cells());
         figures.into_iter().chain(failed).collect()
     }
 
     /// The name and the figures.
-    fn cells(&self, said: impl Fn(&str) -> String) -> Vec<String> {
+    fn cells(&self) -> Vec<String> {
         let figure = |spread: Option<Spread>, places: usize| {
             spread.map_or(NOTHING.to_owned(), |spread| spread.shown(places))
         };
         vec![
-            said(&self.name),
+            self.name.clone(),
             self.parameters.map_or(NOTHING.to_owned(), |count| count.to_string()),
             // Runs that end when they get no better have different numbers of updates; those of a budget have not.
             self.updates.map_or(NOTHING.to_owned(), |updates| {
@@ -155,6 +140,7 @@ impl Row {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::outcome::Outcome;
     use crate::quality::{OfLength, Quality};
     use crate::run::Failed;
     use crate::times::Times;

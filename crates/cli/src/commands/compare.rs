@@ -1,3 +1,4 @@
+use super::lines::Output;
 use super::train::stop_on_interrupt;
 use crate::bar::say;
 use crate::device::DeviceArguments;
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 /// Configs that name no data learn from passages that come with the program, of up to 45 words. Models are in OUT/NAME/seed-N. Whatever ended it,
 /// the same command goes on where it stopped, and what is done is not done again; with more --seeds, --steps or configs, only what is new is trained.
 /// With another test set, models are measured again. With other data to learn from or to check with, with fewer --steps or --minutes than a run has
-/// behind it, or with more of them where its rate falls to zero at the last update, it is refused: give another --out.
+/// behind it or less patience, or with more of them where its rate falls to zero at the last update, it is refused: give another --out.
 /// Commands for some of the configs may run side by side in one folder; the command for all of them then finds them done, and writes the report.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -41,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "minutes", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
     /// Train each model for so many minutes
-    #[arg(long)]
+    #[arg(long, value_parser = above_zero)]
     minutes: Option<f64>,
     /// What all models learn from: a file of sources and one of targets, or of texts and of labels
     #[arg(long, num_args = 2, value_names = ["SOURCE", "TARGET"], requires = "valid")]
@@ -104,12 +105,17 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let plan = arguments.plan();
     let compared = if arguments.report { done(&plan)? } else { trained(arguments, &plan)? };
-    report(arguments, &compared)?;
+    let reported = report(arguments, &compared);
     if compared.stopped {
         eprintln!("stopped; the same command goes on");
-        return Ok(());
+        return reported;
     }
-    all_well(&compared.entries)
+    // That a model failed is more than that nobody could read it.
+    all_well(&compared.entries).and(reported)
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|&number| number > 0.0).ok_or_else(|| "a number above 0 is wanted".to_owned())
 }
 
 fn trained(arguments: &Arguments, plan: &Plan) -> Result<Compared, Failure> {
@@ -148,13 +154,12 @@ fn report(arguments: &Arguments, compared: &Compared) -> Outcome {
             arguments.picture.write(&svg.with_extension("png"), Format::Png, &drawn)?;
         }
     }
-    if arguments.json {
-        println!("{}", serde_json::json!(table));
-    } else {
-        print!("{}", table.to_terminal());
-    }
     eprintln!("the report is {}", arguments.out.join("README.md").display());
-    Ok(())
+    let shown = if arguments.json { serde_json::json!(table).to_string() } else { table.to_terminal() };
+    let mut out = Output::open(None)?;
+    out.line(shown.trim_end())?;
+    out.flush()?;
+    out.finish()
 }
 
 /// A comparison in which a model failed has failed, after all others are through.

@@ -50,6 +50,8 @@ const DATA: [&str; 11] = [
     "1",
 ];
 
+const AS_BEFORE: &str = "give another --out, or the --steps, --minutes or train.patience that it had";
+
 fn compared(at: &Path, arguments: &[&str]) -> Ran {
     couplet(at, &[&["compare"], arguments, &DATA].concat())
 }
@@ -200,11 +202,12 @@ fn what_is_done_is_not_taken_for_something_else() {
     again.ok();
     assert_eq!(lines(), 16);
 
-    let hint = "give another --out, or the --steps or --minutes that it had";
     let longer = "plain: out/plain/seed-1: it has been trained for longer than asked for";
     for _ in 0..2 {
-        plain(&["--steps", "3"]).failed(1, longer, hint);
+        plain(&["--steps", "3"]).failed(1, longer, AS_BEFORE);
     }
+    // With some patience it might have ended earlier.
+    plain(&["--steps", "6", "--set", "train.patience=1"]).failed(1, longer, AS_BEFORE);
     plain(&["--steps", "6"]).ok();
     let path = at.join("valid.zh");
     let text = fs::read_to_string(&path).unwrap();
@@ -235,12 +238,23 @@ fn what_cannot_be_compared_is_refused_before_it_is_trained() {
         ran.failed(code, error, hint);
         assert!(!ran.stderr.contains("validation loss"), "{}", ran.stderr);
     };
-    let seed = "--set train.seed: runs have the seeds 1, 2 and so on";
-    refused("plain.toml", &["--set", "train.seed=2"], 2, seed, "--seeds says how many");
+    let seed = "plain: --set train.seed: runs have the seeds 1, 2 and so on";
+    for key in ["train.seed=2", "train={seed=2}"] {
+        refused("plain.toml", &["--set", key], 1, seed, "--seeds says how many");
+    }
+    let unknown = compared(at, &["plain.toml", "--out", "out", "--steps", "2", "--set", "train.rat=2"]);
+    assert!(
+        unknown.stderr.contains("\nerror: plain: --set train.rat=2: unknown field"),
+        "{}",
+        unknown.stderr
+    );
     let falling = ["--minutes", "1", "--set", "train.schedule=cosine"];
     let endless = "plain: plain.toml: a rate that falls to zero at the last update, with --minutes";
     refused("plain.toml", &falling, 1, endless, "give --steps, or --set train.schedule=inverse-sqrt");
-    refused("plain.toml", &["--minutes=-1"], 1, "plain: plain.toml: train.minutes = -1", "a number above 0");
+    for minutes in ["-1", "nan"] {
+        let ran = compared(at, &["plain.toml", "--out", "out", &format!("--minutes={minutes}")]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(": a number above 0 is wanted"), "{}", ran.stderr);
+    }
     let prepared = ["--steps", "2", "--set", "data.prepared=big"];
     let elsewhere = "plain: plain.toml: data.prepared takes the place of --train and --valid";
     let leave = "leave data.prepared out of the config, or --train and --valid";
@@ -263,7 +277,7 @@ fn what_cannot_be_compared_is_refused_before_it_is_trained() {
         falling("5").failed(
             1,
             "plain: out/plain/seed-1: its rate falls to zero at the last update, which was another one",
-            "give another --out, or the --steps or --minutes that it had",
+            AS_BEFORE,
         );
     }
     falling("3").ok();
@@ -302,10 +316,32 @@ fn parts_side_by_side_make_one_table() {
         fs::remove_file(at.join(format!("out/{name}/seed-1/model.safetensors"))).unwrap();
     }
     fs::remove_file(at.join("train.en")).unwrap();
-    assert_eq!(
-        couplet(at, &["compare", "plain.toml", "looks.toml", "--out", "out", "--report"]).ok(),
-        printed
+    let report = || couplet(at, &["compare", "plain.toml", "looks.toml", "--out", "out", "--report"]);
+    assert_eq!(report().ok(), printed);
+
+    // A report of nothing leaves the one that is there alone.
+    let page = fs::read(at.join("out/README.md")).unwrap();
+    for (config, out) in [("other.toml", "out"), ("plain.toml", "nowhere")] {
+        couplet(at, &["compare", config, "--out", out, "--report"]).failed(
+            1,
+            &format!("{out}: none of these models has been measured there"),
+            "check the names of the configs and --out; without --report, models are trained and measured",
+        );
+    }
+    assert_eq!(fs::read(at.join("out/README.md")).unwrap(), page);
+
+    // Figures of other data do not stand beside the others.
+    let path = at.join("out/looks/seed-1/result.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut figures: Value = serde_json::from_str(&text).unwrap();
+    figures["data"] = 1.into();
+    fs::write(&path, figures.to_string()).unwrap();
+    report().failed(
+        1,
+        "looks: looks.toml: its data is not that of plain.toml",
+        "--train and --valid give all models the same data",
     );
+    assert_eq!(table(at)["rows"][1]["runs"], 0);
 }
 
 /// Lines are joined where that is asked for; a language model has nothing to be compared by.
@@ -352,4 +388,17 @@ fn classifiers_are_compared_by_accuracy() {
     let printed = couplet(at, &arguments).ok();
     assert!(printed.contains("accuracy, %"), "{printed}");
     assert_eq!(table(at)["metric"], "accuracy");
+
+    let joined = couplet(at, &[&arguments[..], &["--passages", "9"]].concat());
+    let labels = "2 of 2 models failed; rnn: rnn.toml: --passages would join the labels of a classifier";
+    joined.failed(1, labels, "leave --passages out");
+    fs::write(at.join("plain.toml"), SMALL).unwrap();
+    let both = ["compare", "rnn.toml", "plain.toml", "--out", "both", "--steps", "1", "--threads", "1"];
+    let mixed = couplet(at, &[&both, &files[..]].concat());
+    mixed.failed(1, "plain: plain.toml: its task is not that of rnn.toml", "compare models of one task");
+    // Whether anybody reads the table or not.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let unread = command(at, &[&both, &files[..]].concat()).stdout(writer).output().unwrap();
+    assert_eq!(unread.status.code(), Some(1));
 }

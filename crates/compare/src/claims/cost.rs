@@ -5,7 +5,7 @@ use crate::cost::{Cost, WRITTEN, line_through};
 use crate::run::Entry;
 use crate::spread::Spread;
 use crate::times::Times;
-use couplet_plot::Series;
+use couplet_plot::{Panel, Series};
 
 pub(super) fn claim(entries: &[Entry]) -> Claim {
     let text = format!(
@@ -28,13 +28,9 @@ pub(super) fn claim(entries: &[Entry]) -> Claim {
             "Cost by the length of the source",
             "tokens of the source",
             [
-                panels(&format!("writing {WRITTEN} tokens, ms"), entries, |entry| {
-                    curve(entry, |cost| cost.writing)
-                }),
-                panels("reading, ms", entries, |entry| curve(entry, |cost| Some(cost.reading))),
-                panels("learning, forwards and back, ms", entries, |entry| {
-                    curve(entry, |cost| Some(cost.learning))
-                }),
+                from_zero(&format!("writing {WRITTEN} tokens, ms"), entries, |cost| cost.writing),
+                from_zero("reading, ms", entries, |cost| Some(cost.reading)),
+                from_zero("learning, forwards and back, ms", entries, |cost| Some(cost.learning)),
             ],
         ),
     }
@@ -50,6 +46,13 @@ fn devices(entries: &[Entry]) -> String {
 
 fn costs(entry: &Entry) -> &[Cost] {
     entry.times.as_ref().map_or(&[], |times| &times.costs)
+}
+
+/// Panels that begin at nothing: so that twice the time looks like twice the time.
+fn from_zero(name: &str, entries: &[Entry], figure: fn(&Cost) -> Option<f64>) -> Vec<Panel> {
+    let mut panels = panels(name, entries, |entry| curve(entry, figure));
+    panels.iter_mut().for_each(|panel| panel.reach.push(0.0));
+    panels
 }
 
 fn curve(entry: &Entry, figure: fn(&Cost) -> Option<f64>) -> Option<Series> {

@@ -7,6 +7,7 @@ mod input;
 mod length;
 mod part;
 
+use crate::markdown;
 use crate::quality::{Metric, Quality};
 use crate::run::Entry;
 use crate::spread::Spread;
@@ -52,7 +53,7 @@ fn attends(entry: &Entry) -> Option<bool> {
 
 /// A figure of all runs of a model.
 fn of_runs(entry: &Entry, figure: impl Fn(&Quality) -> Option<f64>) -> Option<Spread> {
-    Spread::of(&entry.runs.iter().filter_map(|run| figure(&run.quality)).collect::<Vec<_>>())
+    entry.spread(|run| figure(&run.quality))
 }
 
 /// A model's figures at one end of something and at the other.
@@ -92,16 +93,9 @@ fn table_of_ends(header: [&str; 2], ends: &[Ends]) -> String {
     table(&["model", header[0], header[1], "last of first"], &ends.iter().map(row).collect::<Vec<_>>())
 }
 
-/// A Markdown table; its first column are names.
+/// A Markdown table of models.
 fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    if rows.is_empty() {
-        return "No model has these figures.\n".to_owned();
-    }
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let rule = format!("|---|{}\n", "--:|".repeat(header.len() - 1));
-    line(header.iter().map(ToString::to_string).collect())
-        + &rule
-        + &rows.iter().cloned().map(line).collect::<String>()
+    if rows.is_empty() { "No model has these figures.\n".to_owned() } else { markdown::table(header, rows) }
 }
 
 /// A curve of a model: where its points are, and the spread of its runs at each.
