@@ -35,7 +35,7 @@ impl SourceWords {
     pub fn new(line: &str, source: &Tokenizer, target: &Tokenizer) -> SourceWords {
         let vocabulary = target.vocabulary_size() as u32;
         let mut words = SourceWords { ids: Vec::new(), vocabulary, behind: Vec::new() };
-        for piece in source.pieces(line) {
+        for piece in source.written_pieces(line) {
             let piece = target.as_in_the_vocabulary(&piece);
             let id = target.id(&piece).or_else(|| words.behind(&piece)).unwrap_or_else(|| {
                 words.behind.push(piece);
@@ -157,6 +157,17 @@ mod tests {
         }
     }
 
+    /// Where the source knows small letters only, a copied word is still what stands in the line, known to the source or not.
+    #[test]
+    fn capital_letters_that_the_source_does_not_know() {
+        let small = trained(TokenizerKind::Word, true, &["Call Tom now"]);
+        let both = trained(TokenizerKind::Word, false, &["Tom is called"]);
+        let words = SourceWords::new("Zoe calls Tom now NOW", &small, &both);
+        assert_eq!(words.ids()[2], both.encode("Tom")[0]);
+        assert_eq!(round(&words, &both, "Zoe is called NOW"), "Zoe is called NOW");
+        assert_eq!(round(&words, &both, "zoe is called"), "? is called");
+    }
+
     /// Pieces that both sides have are the same on both; a character that neither has is copied.
     #[test]
     fn pieces_are_copied_by_their_text() {
@@ -186,6 +197,14 @@ mod tests {
             if KEEP_SPACES.contains(&KINDS[which]) {
                 prop_assert_eq!(round(&words, &tokenizer, &line), line);
             }
+        }
+
+        /// Whether a source tells capital letters apart or not, a line of words has the same to copy.
+        #[test]
+        fn capital_letters_of_the_source_change_nothing(line in "[A-Za-z]{1,6}( [A-Za-z]{1,6}){0,4}[.!]?", which in 0..2usize) {
+            let kind = [TokenizerKind::Word, TokenizerKind::Char][which];
+            let [small, both] = [true, false].map(|lowercase| trained(kind, lowercase, &["some text, and more"]));
+            prop_assert_eq!(SourceWords::new(&line, &small, &both), SourceWords::new(&line, &both, &both));
         }
     }
 }

@@ -283,6 +283,27 @@ impl Tokenizer {
     /// The tokens of a text with the space in front, one for each id of [`encode`](Tokenizer::encode), an unknown one as it would be
     /// among the others.
     pub(crate) fn pieces(&self, text: &str) -> Vec<String> {
+        self.pieces_as(text, |token, _| token, |piece| self.as_in_the_vocabulary(&piece))
+    }
+
+    /// The same, as they are written in the text: with the capital letters that this tokenizer does not tell apart, for example.
+    pub(crate) fn written_pieces(&self, text: &str) -> Vec<String> {
+        let as_written = |token: String, written: &str| {
+            let (space, written) = (if token.starts_with(' ') { " " } else { "" }, written.trim_start());
+            let is_changed = self.as_in_the_vocabulary(written) != written;
+            if is_changed { format!("{space}{written}") } else { token }
+        };
+        self.pieces_as(text, as_written, |piece| piece)
+    }
+
+    /// The tokens of a text: `known` makes them of those of the vocabulary and of what is written in their place, `unknown` of what is
+    /// written alone, with the space in front.
+    fn pieces_as(
+        &self,
+        text: &str,
+        known: impl Fn(String, &str) -> String,
+        unknown: impl Fn(String) -> String,
+    ) -> Vec<String> {
         let text = self.prepared(text);
         let encoding = self.inner.encode(&*text, false).expect(ENCODES);
         let offsets = encoding.get_offsets();
@@ -294,12 +315,12 @@ impl Tokenizer {
             let is_in_front = is_part && place == 0 && offsets.get(1).is_some_and(|next| next.0 == from);
             let written = if is_in_front { "" } else { &text[from..to] };
             match if as_text(id) == UNK { self.corrected(written) } else { Some(id) } {
-                Some(id) => self.with_space(&self.inner.id_to_token(id).unwrap_or_default()),
-                None if self.spacing == Spacing::Nowhere => self.as_in_the_vocabulary(written),
+                Some(id) => known(self.with_space(&self.inner.id_to_token(id).unwrap_or_default()), written),
+                None if self.spacing == Spacing::Nowhere => unknown(written.to_owned()),
                 None => {
                     let begins = place == 0 || (!is_part && text[..from].ends_with(char::is_whitespace));
                     let space = if begins && !written.starts_with(' ') { " " } else { "" };
-                    self.as_in_the_vocabulary(&format!("{space}{written}"))
+                    unknown(format!("{space}{written}"))
                 }
             }
         };
