@@ -5,8 +5,9 @@ use couplet_data::SourceWords;
 use couplet_nn::ModelConfig;
 use couplet_search::{Model, Network, Next, Request, SearchConfig, Shown, Translator, Unknown};
 
-/// The last two lines have words that no vocabulary has.
-const SOURCES: [&str; 4] = ["call Tom now", "Tom", "please call Zoe at 48213", "Zoe Zoe Ann Zoe"];
+/// The last three lines have words that no vocabulary has, one of them so many that rows are wider beside it.
+const SOURCES: [&str; 5] =
+    ["call Tom now", "Tom", "please call Zoe at 48213", "Zoe Zoe Ann Zoe", "a b c d e f g h i j k l m n o p"];
 const SETTINGS: [&str; 6] = [
     "",
     "kind = 'gru'\nreadout = 'state'",
@@ -68,6 +69,21 @@ fn batches_and_order_change_nothing() {
             let config = |batch_tokens| SearchConfig { beam, batch_tokens, ..SearchConfig::default() };
             let together = translator.translate(&SOURCES, &config(1024));
             assert_eq!(together, translator.translate(&SOURCES, &config(1)), "{settings}");
+        }
+    }
+}
+
+/// A model that copies with itself is the model, and copies.
+#[test]
+fn an_ensemble_copies() {
+    for settings in SETTINGS {
+        let (one, others) = (fixture(settings, true), [fixture(settings, true).into_loaded()]);
+        let config = SearchConfig { beam: 3, unknown: Unknown::Avoid, ..SearchConfig::default() };
+        let alone = one.translator().translate(&SOURCES, &config);
+        let together = Translator { others: &others, ..one.translator() }.translate(&SOURCES, &config);
+        for (alone, together) in alone.iter().zip(&together) {
+            assert_eq!(alone.text, together.text, "{settings}");
+            assert!((alone.score - together.score).abs() < 1e-4, "{settings}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use couplet_data::{Tokenizer, TokenizerConfig};
 use couplet_nn::{ModelConfig, Seq2Seq};
-use couplet_search::Translator;
+use couplet_search::{Loaded, SearchConfig, Translator};
 use couplet_tensor::{Device, Params};
 
 pub(crate) struct Fixture {
@@ -20,6 +20,13 @@ impl Fixture {
         let mut params = Params::new(&Device::cpu(), 5);
         let model = Seq2Seq::new(&mut params, config, source.vocabulary_size(), target.vocabulary_size());
         Fixture { model: model.expect("a sound config"), params, source, target }
+    }
+
+    /// As another model beside a translator.
+    pub(crate) fn into_loaded(self) -> Loaded {
+        let Fixture { params, model, source, target } = self;
+        let (config, search) = (ModelConfig::default(), SearchConfig::default());
+        Loaded { source, target, model, params, config, search }
     }
 
     pub(crate) fn translator(&self) -> Translator<'_> {

@@ -2,7 +2,7 @@
 
 use crate::fixture::Fixture;
 use couplet_nn::{AttentionConfig, LocalKind, ModelConfig, QueryKind};
-use couplet_search::{CoupletConfig, Loaded, Method, Request, SearchConfig, Shown, Translator, broken_rules};
+use couplet_search::{CoupletConfig, Method, Request, SearchConfig, Shown, Translator, broken_rules};
 
 const ENGLISH: [&str; 4] = ["Tom chases Jerry", "the cat sees the dog in the garden", "", "Jerry"];
 const CHINESE: [&str; 2] = ["汤姆 追逐 杰瑞", "花园 里 的 猫 看见 狗"];
@@ -154,17 +154,7 @@ fn check_scores(attention: AttentionConfig) {
 /// A network with itself is the network.
 #[test]
 fn an_ensemble_of_the_same_model_changes_nothing() {
-    let (one, two) = (fixture(), fixture());
-    let Fixture { params, model, source, target } = two;
-    let loaded = Loaded {
-        source,
-        target,
-        model,
-        params,
-        config: ModelConfig::default(),
-        search: SearchConfig::default(),
-    };
-    let others = [loaded];
+    let (one, others) = (fixture(), [fixture().into_loaded()]);
     let config = SearchConfig { beam: 3, ..SearchConfig::default() };
     let alone = one.translator().translate(&ENGLISH, &config);
     let together = Translator { others: &others, ..one.translator() }.translate(&ENGLISH, &config);

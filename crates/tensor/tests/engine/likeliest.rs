@@ -45,6 +45,15 @@ fn of_equal_places_the_left_one_comes_first() {
     assert_eq!(of_row(&row, 4).iter().map(|&(place, _)| place).collect::<Vec<_>>(), [1, 3, 5, 2]);
 }
 
+/// What cannot be copied from a source stands behind its words as −∞, as many times as others beside it have more of them.
+#[test]
+fn what_is_impossible_behind_a_row_changes_no_bit() {
+    let row = numbers("x", 35);
+    let longer = |by: usize| [&row[..], &vec![f32::NEG_INFINITY; by]].concat();
+    let found = of_row(&row, 3);
+    (1..20).for_each(|by| assert_eq!(of_row(&longer(by), 3), found, "{by} more"));
+}
+
 #[test]
 fn large_numbers_do_not_overflow() {
     assert_eq!(of_row(&[-1000.0, 1000.0, 1000.0], 1), [(1, -(2.0f32.ln()))]);

@@ -60,7 +60,8 @@ impl Kernel for Largest<'_> {
     }
 }
 
-/// `Σ e^(xᵢ − largest)`.
+/// `Σ e^(xᵢ − largest)`. The sum does not depend on how many −∞ stand behind the numbers: rows of sources that have fewer words to copy
+/// than others beside them end so.
 struct ExpSum<'a> {
     x: &'a [f32],
     largest: f32,
@@ -73,7 +74,9 @@ impl Kernel for ExpSum<'_> {
     fn run<V: Vector>(self) -> f32 {
         let largest = V::lit(self.largest);
         let (chunks, rest) = self.x.as_chunks::<LANES>();
-        let sum = chunks.iter().fold(V::lit(0.0), |sum, x| sum + (V::load(x) - largest).exp()).sum();
-        rest.iter().fold(sum, |sum, x| sum + (x - self.largest).exp())
+        let mut last = [f32::NEG_INFINITY; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        let all = chunks.iter().chain((!rest.is_empty()).then_some(&last));
+        all.fold(V::lit(0.0), |sum, x| sum + (V::load(x) - largest).exp()).sum()
     }
 }
