@@ -23,7 +23,7 @@ impl ModelConfig {
         refuse_if(
             decoder.copy && attention.local.is_some(),
             "model.decoder.copy with model.attention.local",
-            "the weights in a window do not add up to 1, and are no probabilities; leave one of them out",
+            "what lies outside of the window could not be copied; leave one of them out",
         )
     }
 }

@@ -5,7 +5,7 @@ use super::{
     refuse_if,
 };
 use crate::cell::ReaderKind;
-use crate::config::{EncoderConfig, InputKind, Sizes};
+use crate::config::{Bidirectional, EncoderConfig, InputKind, Sizes};
 
 impl EncoderConfig {
     /// Refuses what makes no reader.
@@ -62,6 +62,7 @@ impl EncoderConfig {
         }
         let recurrent = [
             ("reverse", self.reverse),
+            ("bidirectional", matches!(self.bidirectional, Bidirectional::Only(_))),
             ("residual_from", self.residual_from.is_some()),
             ("layer_dropout", self.layer_dropout > 0.0),
             ("self_attention", self.self_attention.is_some()),

@@ -19,6 +19,7 @@ impl AttentionConfig {
             ("query", self.query != QueryKind::New),
             ("feed", !self.feed),
             ("local", self.local.is_some()),
+            ("window", self.window.is_some()),
             ("coverage", self.coverage),
             ("coverage_loss", self.coverage_loss.is_some()),
             ("activation", self.activation.is_some()),

@@ -77,6 +77,18 @@ fn layers_are_only_left_out_where_there_is_a_way_past_them() {
 }
 
 #[test]
+fn what_would_do_nothing_is_refused() {
+    let said = refusal(|config| {
+        config.encoder.kind = ReaderKind::Transformer;
+        config.encoder.bidirectional = Bidirectional::Only(OnlyLayer::First);
+    });
+    assert_eq!(said, "model.encoder.bidirectional with a reader without recurrence");
+    let said =
+        refusal(|config| (config.attention.score, config.attention.window) = (AttentionKind::None, Some(3)));
+    assert_eq!(said, "model.attention.window with model.attention.score = \"none\"");
+}
+
+#[test]
 fn a_context_needs_something_to_be_made_of() {
     let said = refusal(|config| config.encoder.kind = ReaderKind::Bag);
     assert_eq!(said, "model.context.kind = \"last\" with model.encoder.kind = \"bag\"");
