@@ -104,6 +104,28 @@ fn a_run_that_is_killed_again_and_again_ends_with_the_same_bits() {
     assert!(log.contains("{\"event\":\"resume\",\"update\":"), "{log}");
 }
 
+/// Whatever the model is made of, a run in two parts ends with the weights of a run in one.
+#[test]
+fn all_kinds_of_models_go_on_to_the_same_bits() {
+    let deep = "model.encoder={layers=3,hidden=4,embedding=8,residual_from=2,layer_dropout=0.3,word_dropout=0.1} \
+                model.attention={size=8,layer=\"first\",coverage=true,coverage_loss=0.5} \
+                model.decoder={layers=3,hidden=8,embedding=8,residual_from=2,layer_dropout=0.3,copy=true}";
+    let local = "model.encoder={kind=\"rnn\",layers=1,hidden=4,embedding=8,self_attention=\"additive\"} \
+                 model.attention={size=8,local=\"predictive\"} train.scheduled_sampling=0.5";
+    for settings in [deep, local] {
+        let folder = new_project();
+        let at = folder.path();
+        let sets: Vec<&str> = settings.split(' ').flat_map(|each| ["--set", each]).collect();
+        let run = |out: &str, more: &[&str]| train(at, out, &[&sets[..], more].concat()).ok();
+        run("whole", &[]);
+        // A validation is due there in both of them.
+        run("parts", &["--set", "train.steps=21"]);
+        run("parts", &["--resume"]);
+        assert_eq!(weights(at, "whole"), weights(at, "parts"), "{settings}");
+        assert_eq!(last_tensors(at, "whole"), last_tensors(at, "parts"), "{settings}");
+    }
+}
+
 /// At fifty random moments of a run that goes on and on, the folder is a model that can be used.
 #[test]
 fn whenever_it_is_killed_there_is_a_model() {

@@ -1,6 +1,7 @@
 //! Tests of whole models: what they promise, and their numbers beside PyTorch's.
 
 mod classifier;
+mod copying;
 mod fixture;
 mod freeze;
 mod pytorch;
