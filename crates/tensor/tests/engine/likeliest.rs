@@ -48,10 +48,14 @@ fn of_equal_places_the_left_one_comes_first() {
 /// What cannot be copied from a source stands behind its words as −∞, as many times as others beside it have more of them.
 #[test]
 fn what_is_impossible_behind_a_row_changes_no_bit() {
-    let row = numbers("x", 35);
-    let longer = |by: usize| [&row[..], &vec![f32::NEG_INFINITY; by]].concat();
-    let found = of_row(&row, 3);
-    (1..20).for_each(|by| assert_eq!(of_row(&longer(by), 3), found, "{by} more"));
+    for width in 1..100 {
+        let row = numbers("x", width);
+        let found = of_row(&row, 3);
+        for more in [1, 5, 8, 19] {
+            let longer = [&row[..], &vec![f32::NEG_INFINITY; more]].concat();
+            assert_eq!(of_row(&longer, 3.min(width)), found, "{width} and {more} more");
+        }
+    }
 }
 
 #[test]
