@@ -151,6 +151,12 @@ impl Plan {
         seeds.into_iter().map(|seed| self.folder(name, seed)).collect()
     }
 
+    /// Why one of its configs cannot stand beside the first: they differ in a key.
+    pub(crate) fn other_data(&self, key: &'static str, number: usize, first: usize) -> CompareError {
+        let [path, first] = [number, first].map(|number| self.configs[number].clone());
+        CompareError::OtherData { path, key, first }
+    }
+
     /// Reads a config, as it is for a seed.
     pub(crate) fn run(&self, path: &Path, seed: u64) -> Result<Run, CompareError> {
         let mut overrides = self.budget.overrides();

@@ -141,17 +141,19 @@ pub fn done(plan: &Plan) -> Result<Compared, CompareError> {
         return Err(CompareError::NothingDone { out: plan.out.clone() });
     };
     for number in first + 1..entries.len() {
-        let [known, entry] = [first, number].map(|number| &entries[number]);
-        let same_data = entry.runs.first().is_none_or(|run| run.data == known.runs[0].data);
-        let other =
-            if same_data { differing_key(&["task"], &entry.config, &known.config) } else { Some("data") };
-        if let Some(key) = other {
-            let [path, first] = [number, first].map(|number| plan.configs[number].clone());
-            entries[number].failed = Some(Failed::of(&CompareError::OtherData { path, key, first }));
+        if let Some(key) = differing_figures(&entries[number], &entries[first]) {
+            entries[number].failed = Some(Failed::of(&plan.other_data(key, number, first)));
             entries[number].runs.clear();
         }
     }
     Ok(Compared { entries, stopped: false })
+}
+
+/// What figures are of that do not belong beside those of a model before them.
+fn differing_figures(entry: &Entry, known: &Entry) -> Option<&'static str> {
+    let [own, others] = [entry, known].map(|entry| entry.runs.first().map(|run| run.data));
+    let is_other = own.zip(others).is_some_and(|(own, others)| own != others);
+    if is_other { Some("data") } else { differing_key(&["task"], &entry.config, &known.config) }
 }
 
 /// The first of some keys, as `data.train`, of which a model has another value than one before it.
@@ -258,8 +260,7 @@ impl Comparison<'_> {
         const KEYS: [&str; 4] = ["task", "data.train", "data.valid", "data.prepared"];
         let known = self.entries.iter().position(|entry| !entry.config.is_empty()).unwrap_or(number);
         if let Some(key) = differing_key(&KEYS, &config, &self.entries[known].config) {
-            let [path, first] = [number, known].map(|number| self.plan.configs[number].clone());
-            return Err(CompareError::OtherData { path, key, first });
+            return Err(self.plan.other_data(key, number, known));
         }
         let kept = &mut self.entries[number].config;
         if kept.is_empty() {
