@@ -102,8 +102,8 @@ def greedy(decoder, source, search):
 
 
 def beam_search(decoder, source, search):
-    """All beams at once. A source is done when it has as many finished outputs as the beam is wide, or at its limit; it then
-    leaves the batch."""
+    """All beams at once. A source is done when it has as many finished outputs as the beam is wide and none of its hypotheses scores
+    better than the best of them, or at its limit; it then leaves the batch."""
     keys, memory, beyond, hidden, cell = decoder.start(source)
     beam, limits = search.beam, search.limits((source != PAD).sum(1))
     finished, live = [[] for _ in source], torch.arange(len(source))
@@ -133,7 +133,9 @@ def beam_search(decoder, source, search):
         for row in at_limit.nonzero()[:, 0].tolist():
             worth = (scores[row] / length**search.length_penalty).tolist()
             finished[live[row]].extend(zip(worth, written[row].tolist()))
-        done = at_limit | torch.tensor([len(finished[i]) >= beam for i in live.tolist()])
+        rivals = (scores.max(1).values / (length + 2) ** search.length_penalty).tolist()  # two tokens more cost nothing
+        enough = [len(finished[i]) >= beam and max(finished[i])[0] >= rival for i, rival in zip(live.tolist(), rivals)]
+        done = at_limit | torch.tensor(enough)
         if done.all():
             break
         rows = torch.arange(len(live))[:, None] * width + parents  # [sources, beam]

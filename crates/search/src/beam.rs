@@ -1,8 +1,8 @@
 //! Beam search.
 //!
 //! A source keeps its `beam` best unfinished hypotheses. A step extends all of them by every token that is allowed; of the results,
-//! those that end are finished, and the best of the others go on. The search is over when there are enough finished hypotheses or
-//! outputs reach their limit.
+//! those that end are finished, and the best of the others go on. The search is over when there are enough finished hypotheses and
+//! none of those that would be returned is beaten by an unfinished one, or when outputs reach their limit.
 //!
 //! A beam can be cut into groups, each a beam of its own, that keep away from each other (Vijayakumar et al., 2018).
 
@@ -12,6 +12,9 @@ use crate::hypothesis::{Hypothesis, Trail};
 use crate::model::likeliest_of;
 use crate::search::Question;
 use crate::steps::{Expected, Row, Search, Sight};
+
+#[cfg(test)]
+mod tests;
 
 /// An unfinished hypothesis.
 #[derive(Clone, Copy)]
@@ -38,6 +41,8 @@ struct Extension {
 struct Group {
     live: Vec<Live>,
     finished: Vec<Hypothesis>,
+    /// Set once it takes no more steps. Its live hypotheses stay as they were then.
+    ended: bool,
 }
 
 /// The search of one source.
@@ -52,6 +57,10 @@ pub(crate) struct Beam<'a> {
     trail: Trail,
     groups: Vec<Group>,
 }
+
+/// Tokens that cost a live hypothesis nothing where it is compared with finished ones: one, and its end, which their scores count. With
+/// none, a beam of five found less than a greedy search in 24 of 1,000 random models, with one in 11.
+const FREE_TOKENS: usize = 2;
 
 /// Ways to go on that a step has to know of: even if each hypothesis of a beam ends, so many others are left. Of a beam in groups,
 /// each can pass over all that the others have taken.
@@ -68,7 +77,7 @@ impl<'a> Beam<'a> {
     pub(crate) fn new(question: Question<'a>, end: u32, config: &'a SearchConfig) -> Beam<'a> {
         let Question { tokens: source, rules, .. } = question;
         let start = Live { log_probability: 0.0, last: None };
-        let group = || Group { live: vec![start], finished: Vec::new() };
+        let group = || Group { live: vec![start], finished: Vec::new(), ended: false };
         Beam {
             config,
             rules,
@@ -81,11 +90,18 @@ impl<'a> Beam<'a> {
         }
     }
 
-    /// The finished hypotheses, the best one first.
+    /// The best finished hypotheses, as many as are wanted, the best one first.
     pub(crate) fn outputs(self) -> Vec<Hypothesis> {
+        let wanted = self.wanted();
         let mut all: Vec<Hypothesis> = self.groups.into_iter().flat_map(|group| group.finished).collect();
-        best_first(&mut all, self.config.beam);
+        all.sort_by(|a, b| b.score.total_cmp(&a.score));
+        all.truncate(wanted);
         all
+    }
+
+    /// The number of outputs to return: more than the beam is wide need not be found.
+    fn wanted(&self) -> usize {
+        self.config.n_best.clamp(1, self.config.beam)
     }
 
     /// The width of a group.
@@ -94,7 +110,7 @@ impl<'a> Beam<'a> {
     }
 
     /// Takes a group's step. `taken` are the tokens that the groups before it have gone on with. Returns which of the group's
-    /// hypotheses go on.
+    /// hypotheses go on; none of a group that ends.
     fn advance_group(&mut self, group: usize, rows: &[Row], taken: &mut Vec<u32>) -> Vec<usize> {
         let extensions = self.extensions(&self.groups[group].live, rows, taken);
         let live = std::mem::take(&mut self.groups[group].live);
@@ -108,6 +124,9 @@ impl<'a> Beam<'a> {
                     // An end that is not among the best would push out better hypotheses that have not ended yet.
                     if rank < room {
                         self.finish(group, before, log_probability);
+                        if self.width() == 1 {
+                            break; // Greedy: the end takes the only place.
+                        }
                     }
                 } else if going < room {
                     going += 1;
@@ -123,12 +142,15 @@ impl<'a> Beam<'a> {
                     self.finish(group, live.last, live.log_probability);
                 }
             }
-        } else if self.is_done(group, &next) {
-            next.clear();
         }
-        taken.extend(next.iter().filter_map(|(_, live)| live.last).map(|last| self.trail.token(last)));
         let (parents, live) = next.into_iter().unzip();
         self.groups[group].live = live;
+        if self.is_done(group) {
+            self.groups[group].ended = true;
+            return Vec::new();
+        }
+        let going = &self.groups[group].live;
+        taken.extend(going.iter().filter_map(|live| live.last).map(|last| self.trail.token(last)));
         parents
     }
 
@@ -192,36 +214,48 @@ impl<'a> Beam<'a> {
         self.groups[group].finished.push(Hypothesis { tokens, log_probability, score, attention });
     }
 
-    /// Whether a group has found enough.
-    fn is_done(&mut self, group: usize, next: &[(usize, Live)]) -> bool {
-        let (width, config, limit) = (self.width(), self.config, self.limit);
-        let finished = &mut self.groups[group].finished;
-        if finished.len() < width {
+    /// Whether a group has found enough: as many hypotheses as it is wide, and no live one rivals an output that would be returned.
+    /// Outputs of all groups count, since those of one may be better than all of another.
+    fn is_done(&self, group: usize) -> bool {
+        let Group { live, finished, .. } = &self.groups[group];
+        if finished.len() < self.width() {
             return false;
         }
-        match config.stop {
-            Stop::Early => true,
-            Stop::Exhaustive => {
-                best_first(finished, width);
-                let hope =
-                    |(_, live): &(usize, Live)| config.hope(live.log_probability, self.length + 1, limit);
-                let hope = next.iter().map(hope).fold(f32::NEG_INFINITY, f32::max);
-                finished.last().is_none_or(|worst| worst.score >= hope)
-            }
-        }
+        let rival = |live: &Live| match self.config.stop {
+            Stop::Early => self.present_score(*live),
+            Stop::Exhaustive => self.config.hope(live.log_probability, self.length + 1, self.limit),
+        };
+        let worst = self.worst_output();
+        worst.is_some_and(|worst| live.iter().all(|live| rival(live) <= worst))
+    }
+
+    /// The score of the worst output that would be returned now; none where too few are finished.
+    fn worst_output(&self) -> Option<f32> {
+        let mut scores: Vec<f32> =
+            self.groups.iter().flat_map(|group| &group.finished).map(|output| output.score).collect();
+        scores.sort_by(|a, b| b.total_cmp(a));
+        scores.get(self.wanted() - 1).copied()
+    }
+
+    /// The score of a live hypothesis at its present length, or with [`FREE_TOKENS`] more, whichever is better.
+    fn present_score(&self, live: Live) -> f32 {
+        let has_coverage = self.config.coverage_penalty > 0.0;
+        let attention = if has_coverage { self.trail.attention(live.last) } else { Vec::new() };
+        let score = |tokens: usize| self.config.worth(live.log_probability, tokens, &attention);
+        score(self.length).max(score(self.length + FREE_TOKENS))
     }
 }
 
 impl Search for Beam<'_> {
     fn last_tokens(&self) -> Vec<Option<u32>> {
-        let live = self.groups.iter().flat_map(|group| &group.live);
+        let live = self.groups.iter().filter(|group| !group.ended).flat_map(|group| &group.live);
         live.map(|live| live.last.map(|last| self.trail.token(last))).collect()
     }
 
     fn advance(&mut self, rows: &[Row]) -> Vec<usize> {
         self.length += 1;
         let (mut first, mut taken, mut kept) = (0, Vec::new(), Vec::new());
-        for group in 0..self.groups.len() {
+        for group in (0..self.groups.len()).filter(|&group| !self.groups[group].ended).collect::<Vec<_>>() {
             let own = first..first + self.groups[group].live.len();
             first = own.end;
             let parents = self.advance_group(group, &rows[own.clone()], &mut taken);
@@ -229,12 +263,6 @@ impl Search for Beam<'_> {
         }
         kept
     }
-}
-
-/// The best hypotheses, the best one first.
-fn best_first(hypotheses: &mut Vec<Hypothesis>, most: usize) {
-    hypotheses.sort_by(|a, b| b.score.total_cmp(&a.score));
-    hypotheses.truncate(most);
 }
 
 /// Extensions of like progress, those with the most progress first, and how many of each may go on: equally many, as far as there

@@ -72,7 +72,8 @@ pub enum LengthNorm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// As soon as there are as many finished hypotheses as the beam is wide.
+    /// When there are as many finished hypotheses as the beam is wide, and no unfinished one has a better score at its present length
+    /// than an output that would be returned.
     #[default]
     Early,
     /// When no unfinished hypothesis can become better than those.

@@ -97,18 +97,13 @@ impl LoadedLanguageModel {
             };
             let questions: Vec<Question> = batch.iter().map(question).collect();
             for (i, found) in batch.into_iter().zip(search_within(&network, &questions, config)) {
-                answers[i as usize] = self.written(lines[i as usize].as_ref(), found, config);
+                answers[i as usize] = self.written(lines[i as usize].as_ref(), found);
             }
         }
         answers
     }
 
-    fn written(
-        &self,
-        line: &str,
-        found: Vec<Hypothesis>,
-        config: &SearchConfig,
-    ) -> Result<Vec<Continuation>, String> {
+    fn written(&self, line: &str, found: Vec<Hypothesis>) -> Result<Vec<Continuation>, String> {
         if found.is_empty() {
             return Err("no output was found that keeps to all that is asked".to_owned());
         }
@@ -120,7 +115,7 @@ impl LoadedLanguageModel {
             score,
             log_probability,
         };
-        Ok(found.into_iter().take(config.n_best).map(continuation).collect())
+        Ok(found.into_iter().map(continuation).collect())
     }
 
     /// Scores texts, in their order. An empty text has no score: the result has no tokens.

@@ -155,7 +155,7 @@ fn a_beam_finds_what_greed_misses() {
 #[test]
 fn groups_keep_away_from_each_other() {
     let first_tokens = |diversity| {
-        let config = SearchConfig { groups: 2, diversity, ..config(2, 3) };
+        let config = SearchConfig { groups: 2, diversity, n_best: 2, ..config(2, 3) };
         let mut first: Vec<u32> =
             search(&Fork, &[&[9]], &config)[0].iter().map(|found| found.tokens[0]).collect();
         first.sort_unstable();
@@ -331,6 +331,7 @@ fn settings() -> impl Strategy<Value = SearchConfig> {
             min_length: least,
             no_repeat_ngram: ngram,
             stop: if exhaustive { Stop::Exhaustive } else { Stop::Early },
+            n_best: if exhaustive { 5 } else { 1 },
             ..config(2000, limit)
         }
     })

@@ -261,7 +261,7 @@ impl<'a> Translator<'a> {
             };
             self.translation(source, words, text, hypothesis)
         };
-        let outputs = found.into_iter().take(config.n_best).map(output).collect();
+        let outputs = found.into_iter().map(output).collect();
         Answer { outputs, ..Answer::default() }
     }
 

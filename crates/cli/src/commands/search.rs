@@ -35,7 +35,7 @@ pub(crate) struct SearchArguments {
     /// Write no sequence of N tokens twice; 0 allows all
     #[arg(long, value_name = "N")]
     no_repeat_ngram: Option<usize>,
-    /// When enough is found: early (as many outputs as the beam is wide), or exhaustive (none can become better)
+    /// When enough is found: early (as many outputs as the beam is wide, and no unfinished one scores better now), or exhaustive (none can become better)
     #[arg(long, value_parser = named::<Stop>)]
     stop: Option<Stop>,
     /// Cut the beam into groups that keep away from each other's tokens

@@ -1,0 +1,183 @@
+//! When a search ends: random models of 5 to 50 tokens, and one by hand.
+
+use super::*;
+use crate::config::LengthNorm;
+use crate::model::{Model, Step};
+use crate::search::search;
+use crate::steps::run;
+use couplet_data::random::Random;
+use proptest::prelude::*;
+
+const START: u32 = 0;
+const END: u32 = 1;
+
+/// The logits of the next token are random numbers that depend on all tokens before, times a sharpness. The model looks at two places of a
+/// source, at random too.
+#[derive(Debug)]
+struct RandomModel {
+    vocabulary: usize,
+    sharpness: f32,
+    seed: u64,
+}
+
+impl RandomModel {
+    /// A model of 5 to 50 tokens.
+    fn new(seed: u64) -> RandomModel {
+        let mut random = Random::new(seed);
+        let (vocabulary, sharpness) = (5 + random.below(46), 1.0 + random.below(60) as f32 / 10.0);
+        RandomModel { vocabulary, sharpness, seed }
+    }
+
+    fn log_probabilities(&self, state: u64) -> Vec<f32> {
+        let mut random = Random::with(self.seed, state);
+        let mut unit = || (random.next_u64() >> 40) as f32 / (1 << 24) as f32;
+        // The sum of three is about a normal distribution.
+        let mut weight = |token: usize| {
+            let logit = self.sharpness * (2.0 * (unit() + unit() + unit()) - 3.0);
+            if token as u32 == START { 0.0 } else { logit.exp() }
+        };
+        let weights: Vec<f32> = (0..self.vocabulary).map(&mut weight).collect();
+        let sum: f32 = weights.iter().sum();
+        weights.iter().map(|weight| (weight / sum).ln()).collect()
+    }
+}
+
+impl Model for RandomModel {
+    /// For each row, a number that stands for all tokens before.
+    type State = Vec<u64>;
+    type Next = Vec<Vec<f32>>;
+
+    fn start(&self, sources: &[&[u32]]) -> Self::State {
+        vec![1; sources.len()]
+    }
+
+    fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State, Self::Next> {
+        let next = |(state, &token): (&u64, &u32)| Random::with(*state, u64::from(token)).next_u64();
+        let state: Vec<u64> = state.iter().zip(tokens).map(next).collect();
+        let first = |state: &u64| (state % 100) as f32 / 100.0;
+        Step {
+            next: state.iter().map(|&state| self.log_probabilities(state)).collect(),
+            attention: state.iter().flat_map(|state| [first(state), 1.0 - first(state)]).collect(),
+            state,
+        }
+    }
+
+    fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State {
+        rows.iter().map(|&row| state[row as usize]).collect()
+    }
+
+    fn ends(&self) -> (u32, u32) {
+        (START, END)
+    }
+}
+
+/// Of the first step, the end has probability 0.4 and `a` 0.6; then `a` follows surely, five times, and the end.
+struct Long;
+
+impl Model for Long {
+    type State = usize;
+    type Next = Vec<Vec<f32>>;
+
+    fn start(&self, _: &[&[u32]]) -> usize {
+        0
+    }
+
+    fn step(&self, tokens: &[u32], written: &usize) -> Step<usize, Vec<Vec<f32>>> {
+        let row = match written {
+            0 => [0.0, 0.4, 0.6],
+            1..=5 => [0.0, 0.0, 1.0],
+            _ => [0.0, 1.0, 0.0],
+        };
+        let next = vec![row.map(f32::ln).to_vec(); tokens.len()];
+        Step { state: written + 1, next, attention: Vec::new() }
+    }
+
+    fn select(&self, written: &usize, _: &[u32]) -> usize {
+        *written
+    }
+
+    fn ends(&self) -> (u32, u32) {
+        (START, END)
+    }
+}
+
+/// The empty output is worth ln 0.4 / 1 = −0.92, that of six tokens ln 0.6 / 7 = −0.07. A beam of one ends with the likelier token, a beam
+/// of two has the empty output after its first step; six tokens follow, and the end.
+#[test]
+fn a_live_hypothesis_that_is_better_takes_its_steps() {
+    for stop in [Stop::Early, Stop::Exhaustive] {
+        for beam in [1, 2] {
+            let config = SearchConfig { beam, stop, ..SearchConfig::default() };
+            let best = &search(&Long, &[&[7]], &config)[0][0];
+            assert_eq!(best.tokens.len(), 6);
+            assert!((best.score - 0.6f32.ln() / 7.0).abs() < 1e-6);
+        }
+    }
+}
+
+/// Beams of any width, in groups or not, with any number of outputs and any penalty.
+fn settings() -> impl Strategy<Value = SearchConfig> {
+    let widths = (1usize..4, 1usize..4, 1usize..10, 0.0f32..2.0);
+    let penalties = (-0.5f32..1.5, any::<bool>(), prop_oneof![Just(0.0f32), 0.1f32..2.0]);
+    (widths, penalties, 1usize..40).prop_map(|((groups, width, n_best, diversity), penalties, limit)| {
+        let beam = groups * width;
+        SearchConfig {
+            beam,
+            groups,
+            diversity,
+            n_best: n_best.min(beam),
+            length_penalty: penalties.0,
+            length_norm: if penalties.1 { LengthNorm::Wu } else { LengthNorm::Power },
+            coverage_penalty: penalties.2,
+            max_length: limit,
+            max_length_ratio: 0.0,
+            ..SearchConfig::default()
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_live_hypothesis_is_better_than_an_output(
+        seed: u64,
+        config in settings(),
+        no_repeat_ngram in 0usize..3,
+        least in 0usize..4,
+    ) {
+        let model = RandomModel::new(seed);
+        let config = SearchConfig { no_repeat_ngram, min_length: least, ..config };
+        let rules = Rules::of(&config, 2, END);
+        let question = Question { tokens: &[2, 3], rules: &rules, number: 0 };
+        let mut beams = [Beam::new(question, END, &config)];
+        run(&model, &[&[2, 3]], &mut beams, if rules.is_empty() { sight(&config) } else { Sight::All });
+        let [beam] = beams;
+        // Those of a group that ended earlier are shorter than the others'.
+        let live: Vec<f32> = beam.groups.iter().flat_map(|group| {
+            group.live.iter().map(|live| {
+                let (tokens, attention) = (beam.trail.tokens(live.last), beam.trail.attention(live.last));
+                config.worth(live.log_probability, tokens.len(), &attention)
+            })
+        }).collect();
+        let outputs = beam.outputs();
+        prop_assert!(outputs.len() <= config.n_best);
+        for output in &outputs {
+            prop_assert!(live.iter().all(|&live| live <= output.score), "{live:?}, {output:?}");
+        }
+    }
+}
+
+/// A beam can lose the path of the greedy search, but of a hundred models for at most one to its disadvantage.
+#[test]
+fn a_beam_is_hardly_ever_worse_than_greed() {
+    const CASES: u64 = 1000;
+    let lost = |seed: &u64| {
+        let model = RandomModel::new(*seed);
+        let score = |beam| {
+            let config = SearchConfig { beam, max_length: 50, ..SearchConfig::default() };
+            search(&model, &[&[2, 3]], &config)[0][0].score
+        };
+        score(5) < score(1)
+    };
+    let worse = (0..CASES).filter(lost).count();
+    assert!(worse <= CASES as usize / 100, "{worse} of {CASES} models");
+}
