@@ -17,6 +17,10 @@ const TOGETHER: usize = 32;
 /// Hypotheses that the beam follows.
 const BEAM: usize = 5;
 
+/// The limit of an output on both sides: so many tokens, and so many for each of the source.
+const SPARE_TOKENS: usize = 10;
+const TOKENS_PER_SOURCE: f32 = 2.0;
+
 /// No token has this number: an output that ends with it goes on until its limit.
 const NO_END: u32 = u32::MAX;
 
@@ -103,8 +107,7 @@ impl Job {
         }
         let pairs = Workload::W1.pairs().into_iter().take(sentences);
         let batch = pairs.map(|(source, _)| source).enumerate().collect();
-        let search =
-            SearchConfig { beam: 1, max_length: LENGTH, max_length_ratio: 0.0, ..SearchConfig::default() };
+        let search = SearchConfig { beam: 1, max_length: Some(LENGTH), ..SearchConfig::default() };
         Ok(Job { model, params, batches: vec![batch], search, end: NO_END, repeats })
     }
 
@@ -116,7 +119,8 @@ impl Job {
         let mut sources: Vec<(usize, Vec<u32>)> = encoded.filter(|(_, tokens)| !tokens.is_empty()).collect();
         sources.sort_by_key(|(_, tokens)| tokens.len());
         let batches = sources.chunks(TOGETHER).map(<[_]>::to_vec).collect();
-        let search = SearchConfig { beam: BEAM, ..loaded.search };
+        let (max_length, max_length_ratio) = (Some(SPARE_TOKENS), Some(TOKENS_PER_SOURCE));
+        let search = SearchConfig { beam: BEAM, max_length, max_length_ratio, ..loaded.search };
         Ok(Job { model: loaded.model, params: loaded.params, batches, search, end: END, repeats: 1 })
     }
 
@@ -142,6 +146,7 @@ impl Job {
     /// What the twin starts from: weights under its own names, how to search, and padded batches of sources.
     fn dumped(&self) -> Vec<(String, Contents)> {
         let SearchConfig { beam, length_penalty, max_length, max_length_ratio, .. } = self.search;
+        let (max_length, max_length_ratio) = (max_length.unwrap_or(0), max_length_ratio.unwrap_or(0.0));
         let end = if self.end == NO_END { -1.0 } else { self.end as f32 };
         let search = [beam as f32, length_penalty, max_length as f32, max_length_ratio, START as f32, end];
         let mut all = weights_of(&self.params);

@@ -1,6 +1,7 @@
 //! How to search, as a user writes it.
 
 use crate::constraint::CoupletConfig;
+use crate::limit::TargetLengths;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -24,10 +25,16 @@ pub struct SearchConfig {
     pub min_length: usize,
     /// See `min_length`.
     pub min_length_ratio: f32,
-    /// An output has at most `max_length + max_length_ratio · source tokens` tokens.
-    pub max_length: usize,
+    /// An output has at most `max_length + max_length_ratio · source tokens` tokens; where only one of both is given, the other is 0.
+    /// By default the limit follows from the training data, see [`TargetLengths::limit`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<usize>,
     /// See `max_length`.
-    pub max_length_ratio: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length_ratio: Option<f32>,
+    /// Lengths in the training data of the model, from its folder. Not a key of the table.
+    #[serde(skip)]
+    pub target_lengths: TargetLengths,
     /// No sequence of so many tokens comes twice in an output; 0 allows all.
     pub no_repeat_ngram: usize,
     /// When a search has found enough.
@@ -135,8 +142,9 @@ impl Default for SearchConfig {
             coverage_penalty: 0.0,
             min_length: 0,
             min_length_ratio: 0.0,
-            max_length: 10,
-            max_length_ratio: 2.0,
+            max_length: None,
+            max_length_ratio: None,
+            target_lengths: TargetLengths::default(),
             no_repeat_ngram: 0,
             stop: Stop::default(),
             groups: 1,
@@ -173,7 +181,11 @@ impl SearchConfig {
 
     /// The most tokens that an output for a source of so many tokens may have.
     pub fn limit(&self, source: usize) -> usize {
-        (self.max_length + (self.max_length_ratio * source as f32) as usize).max(1)
+        let limit = match (self.max_length, self.max_length_ratio) {
+            (None, None) => self.target_lengths.limit(source),
+            (length, ratio) => length.unwrap_or(0) + (ratio.unwrap_or(0.0) * source as f32) as usize,
+        };
+        limit.max(1)
     }
 
     /// Refuses what makes no sense.

@@ -3,6 +3,7 @@
 use crate::classify::LoadedClassifier;
 use crate::config::{SearchConfig, SearchConfigError};
 use crate::generate::LoadedLanguageModel;
+use crate::manifest::Manifest;
 use crate::task::Task;
 use couplet_data::{DataError, Tokenizer};
 use couplet_nn::weights::{self, WeightsError};
@@ -37,6 +38,11 @@ impl Folder {
     /// The resolved config.
     pub fn config(&self) -> PathBuf {
         self.0.join("config.toml")
+    }
+
+    /// What is needed to run the model, besides its other files.
+    pub fn manifest(&self) -> PathBuf {
+        self.0.join("model.toml")
     }
 
     /// The best weights.
@@ -107,7 +113,9 @@ impl Folder {
         }
     }
 
+    /// The text of the config, of a folder of this version.
     fn config_text(&self) -> Result<String, FolderError> {
+        Manifest::read(self)?;
         let path = self.config();
         std::fs::read_to_string(&path).map_err(|source| FolderError::Io { path, source })
     }
@@ -170,6 +178,24 @@ pub enum FolderError {
         /// What is wrong, and where.
         message: String,
     },
+    /// A folder of another version of couplet.
+    #[error(
+        "{}: the model was written by {} version of couplet", path.display(), if *newer { "a newer" } else { "an older" }
+    )]
+    Format {
+        /// The folder.
+        path: PathBuf,
+        /// Whether that version is newer than this one.
+        newer: bool,
+    },
+    /// A manifest that cannot be read.
+    #[error("{}: {message}", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        message: String,
+    },
     /// A model for something else.
     #[error("{}: the model's task is {task}, not {wanted}", path.display())]
     Task {
@@ -225,6 +251,11 @@ impl FolderError {
                 "a model folder is what `couplet train` writes; check the path".to_owned()
             }
             FolderError::Config { .. } => "use the config.toml that `couplet train` wrote".to_owned(),
+            FolderError::Format { newer: false, .. } => "train it again with this version".to_owned(),
+            FolderError::Format { newer: true, .. } => {
+                "use the version that wrote it, or train it again with this one".to_owned()
+            }
+            FolderError::Manifest { .. } => "use the model.toml that `couplet train` wrote".to_owned(),
             FolderError::Task { task, .. } => {
                 format!("`couplet {}` and `couplet predict` run this model", task.verb())
             }
@@ -249,8 +280,9 @@ impl FolderError {
 impl Loaded {
     /// Reads a model folder.
     pub fn open(folder: &Folder, device: &Device) -> Result<Loaded, FolderError> {
-        let FolderConfig { model: config, search } =
+        let FolderConfig { model: config, mut search } =
             folder.read_config(&[Task::Translate, Task::Autoencode])?;
+        search.target_lengths = Manifest::read(folder)?.target_lengths.unwrap_or_default();
         search.check().map_err(|source| FolderError::Search { path: folder.config(), source })?;
         let source = Tokenizer::load(folder.source_tokenizer())?;
         let target = Tokenizer::load(folder.target_tokenizer())?;

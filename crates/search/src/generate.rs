@@ -16,6 +16,10 @@ use serde::Deserialize;
 /// Tokens of the texts that are scored together.
 const BATCH_TOKENS: usize = 4096;
 
+/// Tokens that a text may have by default, and those for each token that it begins with.
+const MAX_LENGTH: usize = 10;
+const MAX_LENGTH_RATIO: f32 = 2.0;
+
 /// What of a language model's config is needed to use it. The rest is the training's.
 #[derive(Clone, Debug, Deserialize)]
 struct FolderConfig {
@@ -60,7 +64,10 @@ pub struct Continuation {
 impl LoadedLanguageModel {
     /// Reads a model folder.
     pub fn open(folder: &Folder, device: &Device) -> Result<LoadedLanguageModel, FolderError> {
-        let FolderConfig { data, model: config, search } = folder.read_config(&[Task::LanguageModel])?;
+        let FolderConfig { data, model: config, mut search } = folder.read_config(&[Task::LanguageModel])?;
+        // A text has no source whose length would say how long it may become.
+        search.max_length.get_or_insert(MAX_LENGTH);
+        search.max_length_ratio.get_or_insert(MAX_LENGTH_RATIO);
         search.check().map_err(|source| FolderError::Search { path: folder.config(), source })?;
         let tokenizer = Tokenizer::load(folder.source_tokenizer())?;
         let mut params = Params::new(device, 0);

@@ -105,7 +105,7 @@ impl Model for Table {
 }
 
 fn config(beam: usize, limit: usize) -> SearchConfig {
-    SearchConfig { beam, max_length: limit, max_length_ratio: 0.0, ..SearchConfig::default() }
+    SearchConfig { beam, max_length: Some(limit), ..SearchConfig::default() }
 }
 
 /// From the start, `a` is likelier than `b` (0.6 and 0.4), but after `a` all is open (0.5 and 0.5 for `a` and the end), while `b` surely

@@ -6,6 +6,7 @@ use crate::constraint::{Couplet, Forbidden, Glyphs, Phrases, Prefix, Rules};
 use crate::ensemble::Ensemble;
 use crate::folder::Loaded;
 use crate::hypothesis::Hypothesis;
+use crate::limit::TargetLengths;
 use crate::network::{Network, Shown};
 use crate::search::{Question, search_within};
 use couplet_data::{END, START, SourceWords, Tokenizer, UNK, in_order};
@@ -113,6 +114,7 @@ impl<'a> Translator<'a> {
 
     /// Answers requests, in their order. An empty line has one empty output.
     pub fn answer(&self, requests: &[Request], config: &SearchConfig) -> Vec<Answer> {
+        let config = &self.with_all_lengths(config);
         let sources: Vec<Vec<u32>> =
             requests.iter().map(|request| self.source.encode(request.line)).collect();
         let copies = self.copies();
@@ -155,6 +157,13 @@ impl<'a> Translator<'a> {
             }
         }
         answers
+    }
+
+    /// A config with the lengths of the training data of all models.
+    fn with_all_lengths(&self, config: &SearchConfig) -> SearchConfig {
+        let others = self.others.iter().map(|other| other.search.target_lengths);
+        let target_lengths = others.fold(config.target_lengths, TargetLengths::max);
+        SearchConfig { target_lengths, ..config.clone() }
     }
 
     fn search(

@@ -85,11 +85,12 @@ fn write_model(from: &Folder, params: &Params, out: &Folder) -> Result<(), Train
     fs::create_dir_all(out.path()).map_err(write_error(out.path()))?;
     let path = out.weights();
     write_whole(&path, &weights::to_bytes(params)?).map_err(write_error(&path))?;
-    let files: [fn(&Folder) -> PathBuf; 5] = [
+    let files: [fn(&Folder) -> PathBuf; 6] = [
         Folder::source_tokenizer,
         Folder::target_tokenizer,
         Folder::labels,
         Folder::features,
+        Folder::manifest,
         Folder::config,
     ];
     for file in files {

@@ -15,7 +15,7 @@ use couplet_data::{
 };
 use couplet_metrics::bleu;
 use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq};
-use couplet_search::{Folder, SearchConfig, Task, Translator};
+use couplet_search::{Folder, Manifest, SearchConfig, TargetLengths, Task, Translator};
 use couplet_tensor::Params;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub struct Corpus {
     pub target: Tokenizer,
     /// What the model learns from.
     pub train: TrainingSet,
+    /// The lengths of its targets, which say how long an output may be.
+    pub target_lengths: TargetLengths,
     /// What it is checked with.
     pub valid: Examples,
     /// The same as text.
@@ -96,8 +98,18 @@ impl Corpus {
         let train = examples.into_set(weights);
         let valid_pairs = valid.to_vec();
         let valid = Examples::new(valid, &source, &target, copies);
-        let skipped = Skipped::default();
-        Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped, texts: None })
+        let (target_lengths, skipped) = (train.target_lengths(data.max_tokens)?, Skipped::default());
+        Ok(Corpus {
+            source,
+            target,
+            train,
+            target_lengths,
+            valid,
+            valid_pairs,
+            left_out,
+            skipped,
+            texts: None,
+        })
     }
 
     /// Texts that are to come out as they went in, the long ones in pieces.
@@ -112,11 +124,12 @@ impl Corpus {
         };
         let pieces =
             |pairs: &[Pair]| Examples::new(pairs, &tokenizer, &tokenizer, false).in_pieces(*max_tokens);
-        let (pieces_of_train, valid) = (pieces(&train), pieces(&valid_pairs));
+        let (pieces_of_train, valid) = (pieces(&train).into_set(Vec::new()), pieces(&valid_pairs));
         Ok(Corpus {
             source: tokenizer.clone(),
             target: tokenizer,
-            train: pieces_of_train.into_set(Vec::new()),
+            target_lengths: pieces_of_train.target_lengths(*max_tokens)?,
+            train: pieces_of_train,
             valid,
             valid_pairs,
             left_out: 0,
@@ -149,7 +162,23 @@ impl Corpus {
         let (valid_pairs, more) = Pairs::all(&data.valid)?;
         skipped.join(more);
         let valid = Examples::new(&valid_pairs, &source, &target, copies);
-        Ok(Corpus { source, target, train, valid, valid_pairs, left_out: 0, skipped, texts: None })
+        let target_lengths = train.target_lengths(data.max_tokens)?;
+        Ok(Corpus {
+            source,
+            target,
+            train,
+            target_lengths,
+            valid,
+            valid_pairs,
+            left_out: 0,
+            skipped,
+            texts: None,
+        })
+    }
+
+    /// A config's way to search, with the lengths of the training data.
+    pub fn search(&self, config: &Config) -> SearchConfig {
+        SearchConfig { target_lengths: self.target_lengths, ..config.search.clone() }
     }
 
     /// The BLEU of the translations of the first lines of the validation set.
@@ -220,6 +249,10 @@ impl Lessons for Corpus {
         ]
     }
 
+    fn manifest(&self) -> Manifest {
+        Manifest::new(Some(self.target_lengths))
+    }
+
     fn feed(&self, config: &Config) -> Result<Feed, DataError> {
         self.train.feed(&config.train, Corpus::cost)
     }
@@ -253,7 +286,7 @@ impl Lessons for Corpus {
     fn validate(&self, model: &Seq2Seq, params: &Params, config: &Config) -> Validated {
         let loss = mean_loss(model, params, &self.valid, config.train.batch_tokens);
         let lines = config.train.validate_outputs;
-        let bleu = (lines > 0).then(|| self.bleu(model, params, lines, &config.search));
+        let bleu = (lines > 0).then(|| self.bleu(model, params, lines, &self.search(config)));
         Validated { loss, figure: Figure::Perplexity(loss.exp()), bleu }
     }
 }

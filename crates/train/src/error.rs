@@ -35,6 +35,9 @@ pub enum TrainError {
     /// The other model cannot be read.
     #[error("train.init_from: {0}")]
     Other(#[from] FolderError),
+    /// The folder of the run to resume cannot be used.
+    #[error(transparent)]
+    Resumed(FolderError),
     /// Word vectors cannot be read.
     #[error(transparent)]
     Vectors(#[from] EmbedError),
@@ -142,7 +145,7 @@ impl TrainError {
             TrainError::Data(error) => return error.hint(),
             TrainError::Model(error) => return Some(error.hint()),
             TrainError::Start { hint, .. } => hint,
-            TrainError::Other(error) => return error.hint(),
+            TrainError::Other(error) | TrainError::Resumed(error) => return error.hint(),
             TrainError::Vectors(error) => return error.hint(),
             TrainError::Weights(_) => return None,
             TrainError::NothingToLearn { .. } => "raise data.max_tokens",

@@ -10,7 +10,7 @@ use crate::train_config::TrainConfig;
 use couplet_data::{Tokenizer, TokenizerConfig};
 use couplet_nn::parts;
 use couplet_nn::weights::{self, WeightsError};
-use couplet_search::{Folder, FolderError};
+use couplet_search::{Folder, FolderError, Manifest};
 use couplet_tensor::{Param, Params};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -123,6 +123,7 @@ impl Other {
         let weights_of = |source: WeightsError| FolderError::Weights { path: folder.weights(), source };
         let bytes = std::fs::read(folder.weights())
             .map_err(|source| FolderError::Io { path: folder.weights(), source })?;
+        Manifest::read(&folder)?;
         let names = weights::names(&bytes).map_err(weights_of)?;
         Ok(Other { folder, bytes, names })
     }

@@ -6,7 +6,7 @@ use crate::inherit::Inherited;
 use crate::train_config::TrainConfig;
 use couplet_data::{DataError, Example, Feed, Skipped, Tokenizer, TokenizerConfig};
 use couplet_nn::{EmbeddingConfig, Pass};
-use couplet_search::Folder;
+use couplet_search::{Folder, Manifest};
 use couplet_tensor::{Params, Var};
 use std::path::PathBuf;
 
@@ -53,8 +53,13 @@ pub trait Lessons: Sized {
     /// What there is to learn from.
     fn about(&self) -> About;
 
-    /// The files of a model folder besides config and weights.
+    /// The files of a model folder besides `model.toml`, config and weights.
     fn files(&self, folder: &Folder) -> Vec<(PathBuf, String)>;
+
+    /// What a model folder says of the model in `model.toml`.
+    fn manifest(&self) -> Manifest {
+        Manifest::new(None)
+    }
 
     /// The training examples, batch after batch.
     fn feed(&self, config: &Self::Config) -> Result<Feed, DataError>;

@@ -307,8 +307,8 @@ pub(crate) fn read(folder: &Path, config: &Config) -> Result<Corpus, DataError> 
         valid_pairs.ok_or_else(|| damaged(&folder.join(VALID_TEXT), "its lines are no pairs"))?;
     let (left_out, checksum) = (train.left_out(), train.checksum());
     let train = TrainingSet::numbered(Arc::new(train), description.corpora, checksum);
-    let skipped = Skipped::default();
-    Ok(Corpus { source, target, train, valid, valid_pairs, left_out, skipped, texts: None })
+    let (target_lengths, skipped) = (train.target_lengths(config.data.max_tokens)?, Skipped::default());
+    Ok(Corpus { source, target, train, target_lengths, valid, valid_pairs, left_out, skipped, texts: None })
 }
 
 fn pair_of(line: &str) -> Option<Pair> {

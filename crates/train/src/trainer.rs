@@ -13,7 +13,7 @@ use crate::same_run::difference;
 use crate::store::{Found, Store};
 use crate::train_config::{BestBy, NotFinite, Schedule};
 use couplet_data::{Example, Feed};
-use couplet_search::Folder;
+use couplet_search::{Folder, Manifest};
 use couplet_tensor::optimiser::{Average, Optimiser, gradient_norm};
 use couplet_tensor::{Device, Params, Tensor, give_heap_back};
 use gradients::{Summed, memory_limit};
@@ -131,6 +131,7 @@ impl<L: Lessons> Trainer<L> {
         if let Some(store) = &trainer.store {
             store.save_model(&trainer.params)?;
             let mut files = trainer.lessons.files(store.folder());
+            files.push((store.folder().manifest(), trainer.lessons.manifest().to_toml()));
             files.push((store.folder().config(), trainer.config.to_toml()));
             store.write_files(&files)?;
         }
@@ -149,6 +150,7 @@ impl<L: Lessons> Trainer<L> {
             drop(store);
             return Trainer::new(config, lessons, device, Some(folder));
         }
+        Manifest::read(&folder).map_err(TrainError::Resumed)?;
         let (path, now) = (folder.config(), config.to_toml());
         let before = std::fs::read_to_string(&path)
             .map_err(|source| TrainError::Read { path: path.clone(), source })?;

@@ -2,6 +2,7 @@
 
 use crate::train_config::TrainConfig;
 use couplet_data::{Batches, DataError, Feed, Fetch, Stream, Weight};
+use couplet_search::TargetLengths;
 use std::sync::Arc;
 
 /// The tokens that the sides of an example take of a batch, given how many ids they have.
@@ -54,6 +55,15 @@ impl TrainingSet {
             }
             TrainingSet::Streamed { checksum, .. } => *checksum,
         }
+    }
+
+    /// The lengths of its targets, of pairs that have at most so many tokens on each side: all that is known of a stream, which would have
+    /// to be encoded once more.
+    pub fn target_lengths(&self, max_tokens: usize) -> Result<TargetLengths, DataError> {
+        Ok(match self {
+            TrainingSet::Numbered { examples, .. } => TargetLengths::of_pairs(examples.lengths()?),
+            TrainingSet::Streamed { .. } => TargetLengths::at_most(max_tokens),
+        })
     }
 
     /// The batches of a run.

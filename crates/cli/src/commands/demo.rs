@@ -69,10 +69,10 @@ fn write_picture(attention: &Attention, path: &Path) -> Outcome {
 fn translate(arguments: &Arguments) -> Outcome {
     let seed = format!("train.seed={}", arguments.seed);
     let config = Config::parse(include_str!("demo.toml"), "the demo's config", &[seed])?;
-    let search = config.search.clone();
     let device = arguments.device.open_and_name()?;
     let data = demo::corpus(arguments.seed);
     let corpus = Corpus::new(&config, Inherited::default(), &data.train, &data.valid)?;
+    let search = corpus.search(&config);
     let trainer = Trainer::new(config, corpus, &device, None)?;
     let began = Instant::now();
     let mut progress = Progress::new();

@@ -26,7 +26,7 @@ pub(crate) struct SearchArguments {
     /// So many tokens more for each of the source
     #[arg(long, value_name = "RATIO")]
     min_length_ratio: Option<f32>,
-    /// The most tokens of an output, to which --max-length-ratio adds
+    /// The maximum length of an output, to which --max-length-ratio adds; without either, by the lengths of the training data
     #[arg(long, value_name = "TOKENS")]
     max_length: Option<usize>,
     /// So many tokens more for each of the source
@@ -106,8 +106,8 @@ impl SearchArguments {
         set(&mut search.coverage_penalty, self.coverage_penalty);
         set(&mut search.min_length, self.min_length);
         set(&mut search.min_length_ratio, self.min_length_ratio);
-        set(&mut search.max_length, self.max_length);
-        set(&mut search.max_length_ratio, self.max_length_ratio);
+        set(&mut search.max_length, self.max_length.map(Some));
+        set(&mut search.max_length_ratio, self.max_length_ratio.map(Some));
         set(&mut search.no_repeat_ngram, self.no_repeat_ngram);
         set(&mut search.stop, self.stop);
         set(&mut search.groups, self.groups);

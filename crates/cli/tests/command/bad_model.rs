@@ -1,6 +1,6 @@
 //! Model folders that cannot be used.
 
-use crate::support::{Ran, couplet, couplet_reading, tiny_model};
+use crate::support::{Ran, TINY, couplet, couplet_reading, new_project, tiny_model};
 use std::fs;
 use std::path::Path;
 
@@ -85,5 +85,61 @@ fn a_damaged_tokenizer() {
         2,
         "--set with a model folder",
         "a trained model cannot be changed; inspect its config file instead",
+    );
+}
+
+/// A folder without model.toml is older than the file, one of a later format newer than this version. Every command that opens it says so,
+/// and nothing else.
+#[test]
+fn a_folder_of_another_version() {
+    let (folder, model) = tiny_model();
+    let project = new_project();
+    fs::rename(project.path().join("project"), folder.path().join("project")).unwrap();
+    let config = "project/config.toml";
+    let init_from = format!("train.init_from={}", model.display());
+    let mut resume = vec!["train", config, "--out", "model", "--resume"];
+    resume.extend(TINY);
+    let mut begin = vec!["train", config, "--out", "other", "--set", &init_from];
+    begin.extend(TINY);
+    let text = ["--source", "project/valid.en", "--target", "project/valid.zh"];
+    let commands: [&[&str]; 9] = [
+        &["translate", "--model", "model"],
+        &["predict", "--model", "model"],
+        &["attend", "--model", "model", "Tom"],
+        &[&["evaluate", "--model", "model"], &text[..]].concat(),
+        &[&["score", "--model", "model"], &text[..]].concat(),
+        &["average", "--out", "mean", "model", "model"],
+        &["inspect", "model"],
+        &resume,
+        &begin,
+    ];
+    let versions = [
+        (None, "an older", "train it again with this version"),
+        (Some("format = 0\n"), "an older", "train it again with this version"),
+        (
+            Some("format = 2\nkeys = \"of a later version\"\n"),
+            "a newer",
+            "use the version that wrote it, or train it again with this one",
+        ),
+    ];
+    for (manifest, version, hint) in versions {
+        match manifest {
+            Some(text) => fs::write(model.join("model.toml"), text).unwrap(),
+            None => fs::remove_file(model.join("model.toml")).unwrap(),
+        }
+        for command in commands {
+            let ran = couplet(folder.path(), command);
+            let error = format!("model: the model was written by {version} version of couplet");
+            let (last, before) = (format!("hint: {hint}\n"), format!("{error}\n"));
+            assert!(ran.stderr.ends_with(&format!("{before}{last}")), "{command:?}: {}", ran.stderr);
+            assert_eq!(ran.stderr.matches("error: ").count(), 1, "{command:?}");
+            assert_eq!(ran.code, Some(1), "{command:?}");
+        }
+    }
+    fs::write(model.join("model.toml"), "format = 1\nlongest = 3\n").unwrap();
+    translate(folder.path()).failed(
+        1,
+        "model/model.toml: unknown field `longest`, expected `format` or `target_lengths`",
+        "use the model.toml that `couplet train` wrote",
     );
 }

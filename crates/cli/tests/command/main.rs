@@ -10,6 +10,7 @@ mod device;
 mod embed;
 mod features;
 mod help;
+mod limit;
 mod metrics;
 mod notes;
 mod path;

@@ -13,6 +13,7 @@ fn a_new_project_can_be_trained_and_used() {
     trained.ok();
     for file in [
         "config.toml",
+        "model.toml",
         "model.safetensors",
         "tokenizer.source.json",
         "train.jsonl",

@@ -285,6 +285,7 @@ fn a_classifier_does_not_search() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     fs::create_dir(folder.path().join("model")).unwrap();
     fs::write(folder.path().join("model/config.toml"), "task = \"classify\"\n").unwrap();
+    fs::write(folder.path().join("model/model.toml"), "format = 1\n").unwrap();
     couplet(folder.path(), &["predict", "--model", "model", "--beam", "2"]).failed(
         2,
         "ways to search with a classifier",

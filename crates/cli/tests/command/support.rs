@@ -112,7 +112,9 @@ pub(crate) fn tiny_model() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let model = folder.path().join("model");
     std::fs::create_dir(&model).expect("a folder for the model");
-    for name in ["config.toml", "model.safetensors", "tokenizer.source.json", "tokenizer.target.json"] {
+    for name in
+        ["config.toml", "model.toml", "model.safetensors", "tokenizer.source.json", "tokenizer.target.json"]
+    {
         std::fs::copy(shared_project().join("model").join(name), model.join(name))
             .expect("a whole model folder");
     }

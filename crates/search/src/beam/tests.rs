@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::LengthNorm;
+use crate::limit::TargetLengths;
 use crate::model::{Model, Step};
 use crate::search::search;
 use crate::steps::run;
@@ -115,6 +116,21 @@ fn a_live_hypothesis_that_is_better_takes_its_steps() {
     }
 }
 
+/// By default the lengths of the training data say how long an output may be, for two source tokens 10 + 2 · min(3, 2 · 1) = 14; a key
+/// that is given says it instead.
+#[test]
+fn limits_of_the_config_by_hand() {
+    let target_lengths = TargetLengths { longest: 3, largest_ratio: 1.0 };
+    let limit = |max_length, max_length_ratio| {
+        SearchConfig { max_length, max_length_ratio, target_lengths, ..SearchConfig::default() }.limit(2)
+    };
+    assert_eq!(limit(None, None), 14);
+    assert_eq!(limit(Some(5), None), 5);
+    assert_eq!(limit(None, Some(1.5)), 3);
+    assert_eq!(limit(Some(5), Some(1.5)), 8);
+    assert_eq!(limit(Some(0), None), 1);
+}
+
 /// Beams of any width, in groups or not, with any number of outputs and any penalty.
 fn settings() -> impl Strategy<Value = SearchConfig> {
     let widths = (1usize..4, 1usize..4, 1usize..10, 0.0f32..2.0);
@@ -129,8 +145,7 @@ fn settings() -> impl Strategy<Value = SearchConfig> {
             length_penalty: penalties.0,
             length_norm: if penalties.1 { LengthNorm::Wu } else { LengthNorm::Power },
             coverage_penalty: penalties.2,
-            max_length: limit,
-            max_length_ratio: 0.0,
+            max_length: Some(limit),
             ..SearchConfig::default()
         }
     })
@@ -173,7 +188,7 @@ fn a_beam_is_hardly_ever_worse_than_greed() {
     let lost = |seed: &u64| {
         let model = RandomModel::new(*seed);
         let score = |beam| {
-            let config = SearchConfig { beam, max_length: 50, ..SearchConfig::default() };
+            let config = SearchConfig { beam, max_length: Some(50), ..SearchConfig::default() };
             search(&model, &[&[2, 3]], &config)[0][0].score
         };
         score(5) < score(1)

@@ -177,13 +177,7 @@ impl Model {
     }
 
     fn search(&self, beam: usize) -> Vec<Vec<Hypothesis>> {
-        let config = SearchConfig {
-            beam,
-            n_best: beam,
-            max_length: 6,
-            max_length_ratio: 0.0,
-            ..SearchConfig::default()
-        };
+        let config = SearchConfig { beam, n_best: beam, max_length: Some(6), ..SearchConfig::default() };
         search(
             &Network { model: &self.model, params: &self.params, shown: Shown::default(), copied: None },
             &SOURCES,

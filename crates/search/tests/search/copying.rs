@@ -93,7 +93,7 @@ fn an_ensemble_copies() {
 fn a_prefix_can_be_copied() {
     let fixture = fixture("", true);
     let asked = |prefix| Request { line: "please call Zoe", prefix, ..Request::default() };
-    let config = SearchConfig { max_length_ratio: 0.0, max_length: 4, ..SearchConfig::default() };
+    let config = SearchConfig { max_length: Some(4), ..SearchConfig::default() };
     let answers = fixture.translator().answer(&[asked("Zoe now"), asked("Ann")], &config);
     assert!(answers[0].outputs[0].text.starts_with("Zoe now"), "{answers:?}");
     assert_eq!(answers[0].outputs[0].target_tokens[0], "Zoe");

@@ -2,7 +2,9 @@
 
 use crate::fixture::Fixture;
 use couplet_nn::{AttentionConfig, LocalKind, ModelConfig, QueryKind};
-use couplet_search::{CoupletConfig, Method, Request, SearchConfig, Shown, Translator, broken_rules};
+use couplet_search::{
+    CoupletConfig, Method, Request, SearchConfig, Shown, TargetLengths, Translator, broken_rules,
+};
 
 const ENGLISH: [&str; 4] = ["Tom chases Jerry", "the cat sees the dog in the garden", "", "Jerry"];
 const CHINESE: [&str; 2] = ["汤姆 追逐 杰瑞", "花园 里 的 猫 看见 狗"];
@@ -162,4 +164,17 @@ fn an_ensemble_of_the_same_model_changes_nothing() {
         assert_eq!(alone.text, together.text);
         assert!((alone.score - together.score).abs() < 1e-4);
     }
+}
+
+/// The source has one token: the one model allows 10 + 2 · 1 = 12, the other 10 + 2 · min(15, 15 · 1) = 40.
+#[test]
+fn an_ensemble_has_the_larger_limit() {
+    let (one, mut other) = (fixture(), fixture().into_loaded());
+    let config = SearchConfig { beam: 1, min_length: 20, ..SearchConfig::default() };
+    let answer = |translator: Translator| translator.answer(&[Request::of("Jerry")], &config).remove(0);
+    let alone = answer(one.translator());
+    assert_eq!(alone.refused.as_deref(), Some("at least 20 tokens are asked for, and at most 12"));
+    other.search.target_lengths = TargetLengths { longest: 15, largest_ratio: 15.0 };
+    let together = answer(Translator { others: &[other], ..one.translator() });
+    assert!((20..=40).contains(&together.outputs[0].target_tokens.len()), "{together:?}");
 }

@@ -96,8 +96,8 @@ fn try_out(
 ) -> Result<Tried, Failure> {
     let set = [format!("train.seed={}", arguments.seed), format!("model.decoder.copy={copies}")];
     let config = Config::parse(CONFIG, "the demo's config", &set)?;
-    let search = config.search.clone();
     let corpus = Corpus::new(&config, Inherited::default(), &data.train, &data.valid)?;
+    let search = corpus.search(&config);
     let trainer = Trainer::new(config, corpus, device, None)?;
     let began = Instant::now();
     let mut progress = Progress::new();
