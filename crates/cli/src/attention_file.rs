@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use couplet_plot::Attention;
+use couplet_search::Translation;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -14,6 +15,9 @@ pub(crate) struct AttentionFile {
     /// The length-normalised log-probability of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) score: Option<f32>,
+    /// Whether it reached the length limit before its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) truncated: Option<bool>,
     source: Vec<String>,
     target: Vec<String>,
     /// A row for each target token. What is not a number has no JSON but `null`.
@@ -21,10 +25,18 @@ pub(crate) struct AttentionFile {
 }
 
 impl AttentionFile {
-    pub(crate) fn new(text: &str, score: f32, attention: &Attention) -> AttentionFile {
+    pub(crate) fn new(written: &Translation, attention: &Attention) -> AttentionFile {
+        let Translation { text, score, truncated, .. } = written;
         let Attention { source, target, weights } = attention.clone();
         let weights = weights.into_iter().map(|row| row.into_iter().map(Some).collect()).collect();
-        AttentionFile { text: Some(text.to_owned()), score: Some(score), source, target, weights }
+        AttentionFile {
+            text: Some(text.clone()),
+            score: Some(*score),
+            truncated: Some(*truncated),
+            source,
+            target,
+            weights,
+        }
     }
 
     /// One line.

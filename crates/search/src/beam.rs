@@ -123,7 +123,7 @@ impl<'a> Beam<'a> {
                 if token == self.end {
                     // An end that is not among the best would push out better hypotheses that have not ended yet.
                     if rank < room {
-                        self.finish(group, before, log_probability);
+                        self.finish(group, before, log_probability, false);
                         if self.width() == 1 {
                             break; // Greedy: the end takes the only place.
                         }
@@ -139,7 +139,7 @@ impl<'a> Beam<'a> {
         if self.length >= self.limit {
             for (parent, live) in std::mem::take(&mut next) {
                 if self.may_end(live.last, rows[parent].expected) {
-                    self.finish(group, live.last, live.log_probability);
+                    self.finish(group, live.last, live.log_probability, true);
                 }
             }
         }
@@ -208,10 +208,11 @@ impl<'a> Beam<'a> {
         }
     }
 
-    fn finish(&mut self, group: usize, last: Option<usize>, log_probability: f32) {
+    fn finish(&mut self, group: usize, last: Option<usize>, log_probability: f32, truncated: bool) {
         let (tokens, attention) = (self.trail.tokens(last), self.trail.attention(last));
         let score = self.config.worth(log_probability, self.length, &attention);
-        self.groups[group].finished.push(Hypothesis { tokens, log_probability, score, attention });
+        let hypothesis = Hypothesis { tokens, log_probability, score, attention, truncated };
+        self.groups[group].finished.push(hypothesis);
     }
 
     /// Whether a group has found enough: as many hypotheses as it is wide, and no live one rivals an output that would be returned.

@@ -11,6 +11,8 @@ pub struct Hypothesis {
     pub score: f32,
     /// For each token, how much each place of the source was looked at; nothing where the model does not look.
     pub attention: Vec<Vec<f32>>,
+    /// Set where it reached the length limit before its end.
+    pub truncated: bool,
 }
 
 /// One token of a hypothesis, with the one before it.

@@ -30,8 +30,13 @@ impl<'a> Sampler<'a> {
     pub(crate) fn new(question: Question<'a>, end: u32, config: &'a SearchConfig) -> Sampler<'a> {
         let Question { tokens: source, rules, number } = question;
         let mut seeds = Random::with(config.sampling.seed, number);
-        let nothing =
-            Hypothesis { tokens: Vec::new(), log_probability: 0.0, score: 0.0, attention: Vec::new() };
+        let nothing = Hypothesis {
+            tokens: Vec::new(),
+            log_probability: 0.0,
+            score: 0.0,
+            attention: Vec::new(),
+            truncated: false,
+        };
         let draw = |_| Draw { random: Random::new(seeds.next_u64()), written: nothing.clone() };
         Sampler {
             config,
@@ -84,6 +89,7 @@ impl Search for Sampler<'_> {
                 kept.push(place);
                 self.live.push((number, draw));
             } else if self.rules.allowed(&draw.written.tokens, row.len()).has(self.end) {
+                draw.written.truncated = true;
                 self.finish(number, draw.written);
             }
         }

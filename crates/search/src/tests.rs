@@ -42,7 +42,13 @@ impl Table {
     /// Every output that keeps to the rules, with what it is worth.
     fn all_outputs(&self, source: &[u32], rules: &Rules, config: &SearchConfig) -> Vec<Hypothesis> {
         let limit = config.limit(source.len());
-        let start = Hypothesis { tokens: vec![], log_probability: 0.0, score: 0.0, attention: vec![] };
+        let start = Hypothesis {
+            tokens: vec![],
+            log_probability: 0.0,
+            score: 0.0,
+            attention: vec![],
+            truncated: false,
+        };
         let (mut open, mut done) = (vec![start], Vec::new());
         let mut finish = |mut output: Hypothesis, length: usize| {
             output.score = config.worth(output.log_probability, length, &output.attention);
@@ -66,6 +72,7 @@ impl Table {
                     if length < limit {
                         open.push(longer);
                     } else if rules.allowed(&longer.tokens, self.vocabulary).has(END) {
+                        longer.truncated = true;
                         finish(longer, length);
                     }
                 }

@@ -75,6 +75,8 @@ pub struct Translation {
     pub log_probability: f32,
     /// Whether the source was cut to [`LONGEST_SOURCE`] tokens.
     pub cut: bool,
+    /// Set where the output reached the length limit before its end.
+    pub truncated: bool,
     /// The source's tokens, to be read.
     pub source_tokens: Vec<String>,
     /// The target's tokens, to be read.
@@ -307,7 +309,8 @@ impl<'a> Translator<'a> {
             (0..tokens.len()).map(|step| attention[step * places..(step + 1) * places].to_vec()).collect();
         let score = log_probability / batch.targets() as f32;
         let text = words.decode(&tokens, self.target);
-        self.translation(&source, &words, text, Hypothesis { tokens, log_probability, score, attention })
+        let forced = Hypothesis { tokens, log_probability, score, attention, truncated: false };
+        self.translation(&source, &words, text, forced)
     }
 
     /// How probable it is in each step that a word of the source is copied; nothing where that is not asked for.
@@ -340,6 +343,7 @@ impl<'a> Translator<'a> {
             score: best.score,
             log_probability: best.log_probability,
             cut: source.len() > LONGEST_SOURCE,
+            truncated: best.truncated,
             source_tokens: cut(source).iter().enumerate().map(read).collect(),
             target_tokens: best.tokens.iter().map(written).collect(),
             attention: best.attention,

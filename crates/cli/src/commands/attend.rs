@@ -1,3 +1,4 @@
+use super::search::OutputCount;
 use crate::attention_file::AttentionFile;
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
@@ -62,8 +63,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         None => translator.translate(&[&text], &loaded.search).remove(0),
     };
     warn_of_cut(&translation);
+    let mut count = OutputCount::default();
+    count.add([&translation]);
+    count.warn();
     let attention = attention(&translation);
-    let json = || AttentionFile::new(&translation.text, translation.score, &attention).to_json();
+    let json = || AttentionFile::new(&translation, &attention).to_json();
     if arguments.json {
         print!("{}", json());
         return Ok(());

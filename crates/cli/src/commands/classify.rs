@@ -43,10 +43,13 @@ pub(crate) fn classify(lines: &LineArguments, scores: bool) -> Outcome {
             let rows = FeaturedTexts::open(lines.input(), text, &loaded.columns).map_err(failure)?;
             lines.answer_each(rows.map(|row| row.map_err(failure)), |_, chunk| {
                 written(loaded.classify_rows(chunk))
-            })
+            })?;
         }
-        _ => lines.answer(|_, chunk| written(loaded.classify(chunk))),
+        _ => {
+            lines.answer(|_, chunk| written(loaded.classify(chunk)))?;
+        }
     }
+    Ok(())
 }
 
 /// What is wrong with a row. Where it is a line of text alone, it is said what else the model reads.

@@ -1,4 +1,4 @@
-use super::search::SearchArguments;
+use super::search::{OutputCount, SearchArguments};
 use crate::device::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 use couplet_data::{BadLines, Empty, Files, Pair, UNK, read_texts};
@@ -130,10 +130,20 @@ fn evaluate_translator(arguments: &Arguments, folder: &Folder, pairs: &[Pair]) -
         answers.iter().map(|answer| answer.outputs.first().map_or("", |output| &output.text)).collect();
     let targets: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
     let bleu = bleu(&outputs, &targets);
+    let mut count = OutputCount::default();
+    count.add(answers.iter().filter_map(|answer| answer.outputs.first()));
+    count.warn();
     let rules = search.couplet.is_on().then(|| Kept::count(pairs, &outputs, &loaded, &search.couplet));
     if arguments.json {
         let (lines, perplexity) = (pairs.len(), loss.exp());
-        let mut figures = json!({ "lines": lines, "loss": loss, "perplexity": perplexity, "bleu": bleu.score, "beam": search.beam });
+        let mut figures = json!({
+            "lines": lines,
+            "loss": loss,
+            "perplexity": perplexity,
+            "bleu": bleu.score,
+            "beam": search.beam,
+            "truncated": count.truncated,
+        });
         if let Some(rules) = rules {
             figures["couplet"] = rules.json();
         }

@@ -51,5 +51,6 @@ pub(crate) fn generate(lines: &LineArguments, arguments: &WriteArguments) -> Out
             }
         }
         Ok(written)
-    })
+    })?;
+    Ok(())
 }

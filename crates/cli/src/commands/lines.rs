@@ -42,11 +42,12 @@ impl LineArguments {
         self.input.as_deref().unwrap_or(Path::new(STANDARD_INPUT))
     }
 
-    /// Reads lines, and writes what `answer` gives for them. It gets some lines at a time, with the number of the first.
+    /// Reads lines, and writes what `answer` gives for them. It gets some lines at a time, with the number of the first. Returns `false` if
+    /// nobody read all of the output.
     pub(crate) fn answer(
         &self,
         answer: impl FnMut(usize, &[String]) -> Result<Vec<String>, Failure>,
-    ) -> Outcome {
+    ) -> Result<bool, Failure> {
         self.answer_each(Lines::open(self.input())?.map(|line| line.map_err(Failure::from)), answer)
     }
 
@@ -55,22 +56,22 @@ impl LineArguments {
         &self,
         mut rows: impl Iterator<Item = Result<T, Failure>>,
         mut answer: impl FnMut(usize, &[T]) -> Result<Vec<String>, Failure>,
-    ) -> Outcome {
+    ) -> Result<bool, Failure> {
         let mut out = Output::open(self.output.as_deref())?;
         let mut first = 1;
         loop {
             let chunk = rows.by_ref().take(CHUNK).collect::<Result<Vec<T>, _>>()?;
             if chunk.is_empty() {
-                return out.finish();
+                return out.finish().map(|()| true);
             }
             for text in answer(first, &chunk)? {
                 if !out.line(&text)? {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
             first += chunk.len();
             if !out.flush()? {
-                return Ok(());
+                return Ok(false);
             }
         }
     }

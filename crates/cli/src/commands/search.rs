@@ -1,7 +1,7 @@
 //! How to search: arguments that stand for keys of `[search]`, which all verbs that write share.
 
 use crate::failure::Failure;
-use couplet_search::{CoupletConfig, LengthNorm, Method, Places, SearchConfig, Stop, Unknown};
+use couplet_search::{CoupletConfig, LengthNorm, Method, Places, SearchConfig, Stop, Translation, Unknown};
 use serde::de::DeserializeOwned;
 
 // No doc comment: clap would show it in place of the verb's own.
@@ -135,6 +135,31 @@ impl CoupletArguments {
         set(&mut rules.repetition, self.same_repetition);
         set(&mut rules.fresh, self.fresh);
         set(&mut rules.tones, self.opposed_tones.clone());
+    }
+}
+
+/// Counts outputs, and those of them that reached the length limit before their end.
+#[derive(Default)]
+pub(crate) struct OutputCount {
+    outputs: usize,
+    pub(crate) truncated: usize,
+}
+
+impl OutputCount {
+    pub(crate) fn add<'a>(&mut self, outputs: impl IntoIterator<Item = &'a Translation>) {
+        for output in outputs {
+            self.outputs += 1;
+            self.truncated += usize::from(output.truncated);
+        }
+    }
+
+    /// Warns of truncated outputs on the standard error.
+    pub(crate) fn warn(&self) {
+        let OutputCount { outputs, truncated } = self;
+        if *truncated > 0 {
+            eprintln!("warning: {truncated} of {outputs} outputs were cut at the length limit");
+            eprintln!("hint: raise search.max_length (--max-length) to let them end");
+        }
     }
 }
 

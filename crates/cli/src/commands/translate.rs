@@ -1,5 +1,5 @@
 use super::lines::LineArguments;
-use super::search::SearchArguments;
+use super::search::{OutputCount, SearchArguments};
 use crate::failure::{Failure, Outcome};
 use couplet_data::{Empty, Lines, read_tsv};
 use couplet_search::{
@@ -85,7 +85,8 @@ pub(crate) fn translate(lines: &LineArguments, arguments: &WriteArguments) -> Ou
         Translator { others: &others, dictionary: dictionary.as_ref(), ..Translator::from(&loaded) };
     let mut prefixes = Beside::open(arguments.prefixes.as_deref())?;
     let mut phrases = Beside::open(arguments.phrases.as_deref())?;
-    lines.answer(|first, chunk| {
+    let mut count = OutputCount::default();
+    let is_read = lines.answer(|first, chunk| {
         let (prefixes, phrases) = (prefixes.take(chunk.len())?, phrases.take(chunk.len())?);
         let request = |i: usize| Request {
             line: &chunk[i],
@@ -96,8 +97,13 @@ pub(crate) fn translate(lines: &LineArguments, arguments: &WriteArguments) -> Ou
         let requests: Vec<Request> = (0..chunk.len()).map(request).collect();
         let answers = translator.answer(&requests, &search);
         (first..).zip(&answers).for_each(|(number, answer)| tell(number, answer, arguments.explain));
+        count.add(answers.iter().flat_map(|answer| &answer.outputs));
         Ok((first..).zip(&answers).flat_map(|(number, answer)| format.lines(number, answer)).collect())
-    })
+    })?;
+    if is_read {
+        count.warn();
+    }
+    Ok(())
 }
 
 /// Refuses what a model or a way to search cannot do.

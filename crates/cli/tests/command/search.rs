@@ -266,6 +266,46 @@ fn given_outputs_have_the_score_that_the_search_reports() {
     );
 }
 
+/// The second lines have 7, 9, 4 and 7 tokens: with a limit of 8 the second one is truncated, and the first and the last just end. With one
+/// of 10 all do.
+#[test]
+fn truncated_outputs_are_counted() {
+    let warning = |count: &str| {
+        format!(
+            "warning: {count} outputs were cut at the length limit\n\
+             hint: raise search.max_length (--max-length) to let them end\n"
+        )
+    };
+    for more in [&[][..], &["--beam", "1"], &["--sample", "--temperature", "0.1"]] {
+        let limited = |limit: &str| translate(&[more, &["--max-length", limit]].concat(), FIRST);
+        assert_eq!(limited("8").stderr, warning("1 of 4"), "{more:?}");
+        assert_eq!(limited("3").stderr, warning("4 of 4"), "{more:?}");
+        let whole = limited("10");
+        assert_eq!((whole.stderr.as_str(), whole.stdout.as_str()), ("", SECOND), "{more:?}");
+    }
+    let evaluate = ["evaluate", "--model", "model", "--source", "first", "--target", "second", "--json"];
+    let ran = couplet(project(), &[&evaluate[..], &["--max-length", "8"]].concat());
+    assert_eq!(ran.stderr, warning("1 of 4"));
+    let values: serde_json::Value = serde_json::from_str(&ran.ok()).unwrap();
+    assert_eq!(values["truncated"], 1);
+
+    let attend = |model: &str| {
+        let ran = couplet(project(), &["attend", "--model", model, "山 山 水 水", "--json"]);
+        serde_json::from_str::<serde_json::Value>(&ran.ok()).unwrap()["truncated"].clone()
+    };
+    let short = project().join("short-limit");
+    fs::create_dir_all(&short).unwrap();
+    for file in fs::read_dir(project().join("model")).unwrap().map(Result::unwrap) {
+        if file.path().is_file() {
+            fs::copy(file.path(), short.join(file.file_name())).unwrap();
+        }
+    }
+    let config = fs::read_to_string(short.join("config.toml")).unwrap();
+    fs::write(short.join("config.toml"), config.replace("\n[search]\n", "\n[search]\nmax_length = 3\n"))
+        .unwrap();
+    assert_eq!([attend("model"), attend("short-limit")], [false, true]);
+}
+
 /// Nobody reads the rest: the command ends, and says nothing.
 #[cfg(unix)]
 #[test]

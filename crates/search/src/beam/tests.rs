@@ -110,9 +110,24 @@ fn a_live_hypothesis_that_is_better_takes_its_steps() {
         for beam in [1, 2] {
             let config = SearchConfig { beam, stop, ..SearchConfig::default() };
             let best = &search(&Long, &[&[7]], &config)[0][0];
-            assert_eq!(best.tokens.len(), 6);
+            assert_eq!((best.tokens.len(), best.truncated), (6, false));
             assert!((best.score - 0.6f32.ln() / 7.0).abs() < 1e-6);
         }
+    }
+}
+
+/// Six tokens and their end are seven steps: a limit of seven lets the output end, one of six truncates it.
+#[test]
+fn an_output_is_truncated_that_has_no_end() {
+    for beam in [1, 2] {
+        let found = |max_length| {
+            let config = SearchConfig { beam, max_length: Some(max_length), ..SearchConfig::default() };
+            search(&Long, &[&[7]], &config)[0][0].clone()
+        };
+        assert_eq!(
+            [found(7), found(6)].map(|best| (best.tokens.len(), best.truncated)),
+            [(6, false), (6, true)]
+        );
     }
 }
 
