@@ -1,10 +1,11 @@
-//! The developer's commands: `cargo xtask check`, `cargo xtask fixtures`, `cargo xtask bench`.
+//! The developer's commands: `cargo xtask check`, `cargo xtask golden`, `cargo xtask fixtures`, `cargo xtask bench`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program talks to its user")]
 
 mod bench;
 mod check;
 mod fixtures;
+mod golden;
 mod process;
 mod tools;
 
@@ -26,6 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo xtask check              everything a change must pass
   cargo xtask check --fast       without dependencies and tests
+  cargo xtask golden check       compare results with those that were recorded
   cargo xtask fixtures           make the reference values again, with PyTorch
   cargo xtask bench gemm         time the matrix products
   cargo xtask bench step --help  the options of a benchmark";
@@ -33,6 +35,7 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Golden(golden::Arguments),
     Fixtures(fixtures::Arguments),
     Bench(bench::Arguments),
 }
@@ -51,6 +54,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let root = workspace_root();
     match &arguments.command {
         Command::Check(arguments) => check::run(root, arguments),
+        Command::Golden(arguments) => golden::run(root, arguments),
         Command::Fixtures(arguments) => fixtures::run(root, arguments),
         Command::Bench(arguments) => bench::run(root, arguments),
     }
