@@ -106,7 +106,7 @@ fn typos(root: &Path) -> Result<Command> {
 }
 
 fn clippy(root: &Path) -> Result<Command> {
-    cargo(root, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
 /// Advisories are left out: they need a database from the network (see deny.toml).
@@ -117,18 +117,19 @@ fn deny(root: &Path) -> Result<Command> {
 }
 
 fn doc(root: &Path) -> Result<Command> {
-    let mut command = cargo(root, &["doc", "--quiet", "--workspace", "--no-deps"])?;
+    let mut command = cargo(root, &["doc", "--workspace", "--no-deps"])?;
     command.env("RUSTDOCFLAGS", "-D warnings");
     Ok(command)
 }
 
 fn test(root: &Path) -> Result<Command> {
-    cargo(root, &["test", "--quiet", "--workspace"])
+    cargo(root, &["test", "--workspace"])
 }
 
-/// Compiles every kernel of the GPU. Where the compiler cannot be had, the test passes and this says so.
+/// Compiles every kernel of the GPU. Where the compiler cannot be had, the test passes and this says so. It names the whole
+/// workspace, as the tests do: for a package alone, cargo would compile dependencies again with fewer features.
 fn kernels(root: &Path) -> Result<Command> {
-    let mut command = cargo(root, &["test", "--quiet", "-p", "couplet-tensor", "--test", "kernels"])?;
+    let mut command = cargo(root, &["test", "--workspace", "--test", "kernels"])?;
     match tools::nvrtc_folder(root)? {
         Some(folder) => {
             command.env("LD_LIBRARY_PATH", folder).env("COUPLET_NVRTC_REQUIRED", "1");
@@ -158,6 +159,15 @@ mod tests {
     fn fast_leaves_out_dependencies_and_tests() {
         assert_eq!(names(false), ["fmt", "typos", "clippy", "deny", "doc", "test", "kernels"]);
         assert_eq!(names(true), ["fmt", "typos", "clippy", "doc"]);
+    }
+
+    /// One package alone may have other features than the workspace, and then its dependencies are compiled twice.
+    #[test]
+    fn cargo_is_called_for_the_whole_workspace() {
+        for command in [fmt, clippy, doc, test] {
+            let command = command(Path::new(".")).unwrap();
+            assert!(command.get_args().any(|word| word == "--workspace" || word == "--all"), "{command:?}");
+        }
     }
 
     #[test]
