@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 }
 
 const EXAMPLES: &str = "\
-In order: fmt, typos, clippy, deny, doc, test, kernels. Missing tools are installed into target/tools.
+In order: fmt, typos, words, clippy, deny, doc, test, kernels. Missing tools are installed into target/tools.
 
 Examples:
   cargo xtask check
@@ -34,13 +34,19 @@ struct Check {
 }
 
 /// Cheapest first. `deny` is quicker than `clippy`, but may have to be installed first.
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     Check { name: "fmt", fast: true, command: fmt, hint: "`cargo fmt --all` formats the code" },
     Check {
         name: "typos",
         fast: true,
         command: typos,
         hint: "correct the spelling (British), or list a word that must stay in typos.toml",
+    },
+    Check {
+        name: "words",
+        fast: true,
+        command: words,
+        hint: "use the glossary's word, as listed above; `cargo xtask words --help` tells the rest",
     },
     Check {
         name: "clippy",
@@ -105,6 +111,13 @@ fn typos(root: &Path) -> Result<Command> {
     tools::TYPOS.command(root)
 }
 
+/// This program itself, so that nothing is built again.
+fn words(root: &Path) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("words").current_dir(root);
+    Ok(command)
+}
+
 fn clippy(root: &Path) -> Result<Command> {
     cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
@@ -157,8 +170,8 @@ mod tests {
 
     #[test]
     fn fast_leaves_out_dependencies_and_tests() {
-        assert_eq!(names(false), ["fmt", "typos", "clippy", "deny", "doc", "test", "kernels"]);
-        assert_eq!(names(true), ["fmt", "typos", "clippy", "doc"]);
+        assert_eq!(names(false), ["fmt", "typos", "words", "clippy", "deny", "doc", "test", "kernels"]);
+        assert_eq!(names(true), ["fmt", "typos", "words", "clippy", "doc"]);
     }
 
     /// One package alone may have other features than the workspace, and then its dependencies are compiled twice.

@@ -1,4 +1,4 @@
-//! The developer's commands: `cargo xtask check`, `cargo xtask golden`, `cargo xtask fixtures`, `cargo xtask bench`.
+//! The developer's commands: `cargo xtask check`, `golden`, `fixtures`, `bench`, `words` and `shape`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program talks to its user")]
 
@@ -7,7 +7,10 @@ mod check;
 mod fixtures;
 mod golden;
 mod process;
+mod shape;
+mod source;
 mod tools;
+mod words;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,6 +32,8 @@ Examples:
   cargo xtask check --fast       without dependencies and tests
   cargo xtask golden check       compare results with those that were recorded
   cargo xtask fixtures           make the reference values again, with PyTorch
+  cargo xtask words              words that the glossary replaces
+  cargo xtask shape              counts of the code's structure
   cargo xtask bench gemm         time the matrix products
   cargo xtask bench step --help  the options of a benchmark";
 
@@ -38,6 +43,8 @@ enum Command {
     Golden(golden::Arguments),
     Fixtures(fixtures::Arguments),
     Bench(bench::Arguments),
+    Words(words::Arguments),
+    Shape(shape::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +64,8 @@ fn run(arguments: &Arguments) -> Result<()> {
         Command::Golden(arguments) => golden::run(root, arguments),
         Command::Fixtures(arguments) => fixtures::run(root, arguments),
         Command::Bench(arguments) => bench::run(root, arguments),
+        Command::Words(arguments) => words::run(root, arguments),
+        Command::Shape(arguments) => shape::run(root, arguments),
     }
 }
 
