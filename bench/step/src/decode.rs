@@ -1,15 +1,15 @@
 //! Decoding: greedy with random weights for a fixed number of steps, and a beam with a trained model over a test set.
 
+use crate::measured::Measurements;
 use crate::ours::{Contents, floats, median, padded, peak_megabytes, save, tokens, weights_of};
-use crate::workload::{LENGTH, Workload, transformer};
+use crate::workload::{LENGTH, Workload, recurrent, transformer};
 use anyhow::{Context, Result, anyhow};
 use couplet_data::{END, START};
-use couplet_nn::{BridgeKind, ModelConfig, Seq2Seq};
+use couplet_nn::Seq2Seq;
 use couplet_search::{Folder, Loaded, Model, Network, NetworkState, SearchConfig, Shown, Step, search};
 use couplet_tensor::{Device, Isa, Params, Tensor};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Sentences that the beam decodes together.
 const TOGETHER: usize = 32;
@@ -46,18 +46,13 @@ pub(crate) enum Decoding {
         /// The lines to translate.
         #[arg(long)]
         source: PathBuf,
+        /// Only the first lines.
+        #[arg(long)]
+        lines: Option<usize>,
     },
 }
 
 impl Decoding {
-    /// How often it is timed.
-    pub(crate) fn repeats(&self) -> usize {
-        match self {
-            Decoding::Greedy { repeats, .. } => *repeats,
-            Decoding::Beam { .. } => 1,
-        }
-    }
-
     /// The same as words of a command line.
     pub(crate) fn words(&self) -> Vec<String> {
         match self {
@@ -66,9 +61,11 @@ impl Decoding {
                     ["greedy", "--sentences", &sentences.to_string(), "--repeats", &repeats.to_string()];
                 words.into_iter().chain(transformer.then_some("--transformer")).map(str::to_owned).collect()
             }
-            Decoding::Beam { model, source } => {
+            Decoding::Beam { model, source, lines } => {
                 let path = |path: &Path| path.display().to_string();
-                ["beam", "--model", &path(model), "--source", &path(source)].map(str::to_owned).to_vec()
+                let words = ["beam", "--model", &path(model), "--source", &path(source)].map(str::to_owned);
+                let lines = lines.iter().flat_map(|lines| ["--lines".to_owned(), lines.to_string()]);
+                words.into_iter().chain(lines).collect()
             }
         }
     }
@@ -91,15 +88,14 @@ impl Job {
             Decoding::Greedy { transformer, sentences, repeats } => {
                 Job::greedy(*transformer, *sentences, *repeats, device)
             }
-            Decoding::Beam { model, source } => Job::beam(model, source, device),
+            Decoding::Beam { model, source, lines } => Job::beam(model, source, *lines, device),
         }
     }
 
     fn greedy(of_w4: bool, sentences: usize, repeats: usize, device: &Device) -> Result<Job> {
         let sizes = Workload::W1.sizes();
         let mut params = Params::new(device, 1);
-        let recurrent = || ModelConfig { bridge: BridgeKind::Copy, ..ModelConfig::default() };
-        let config = if of_w4 { transformer() } else { recurrent() };
+        let config = if of_w4 { transformer() } else { recurrent(&sizes) };
         let model = Seq2Seq::new(&mut params, &config, sizes.source_vocabulary, sizes.target_vocabulary)?;
         // A Transformer's norms undo what is larger, and its vectors differ from the beginning.
         if !of_w4 {
@@ -112,10 +108,11 @@ impl Job {
     }
 
     /// Sources of like length share a batch.
-    fn beam(model: &Path, source: &Path, device: &Device) -> Result<Job> {
+    fn beam(model: &Path, source: &Path, lines: Option<usize>, device: &Device) -> Result<Job> {
         let loaded = Loaded::open(&Folder::new(model), device).map_err(|error| anyhow!("{error}"))?;
         let text = std::fs::read_to_string(source).with_context(|| source.display().to_string())?;
-        let encoded = text.lines().map(|line| loaded.source.encode(line)).enumerate();
+        let lines = text.lines().take(lines.unwrap_or(usize::MAX));
+        let encoded = lines.map(|line| loaded.source.encode(line)).enumerate();
         let mut sources: Vec<(usize, Vec<u32>)> = encoded.filter(|(_, tokens)| !tokens.is_empty()).collect();
         sources.sort_by_key(|(_, tokens)| tokens.len());
         let batches = sources.chunks(TOGETHER).map(<[_]>::to_vec).collect();
@@ -200,18 +197,27 @@ impl Model for Ending<'_> {
 }
 
 /// Seconds to decode everything, peak memory, and the outputs.
-pub(crate) fn measure(decoding: &Decoding, threads: usize, dump: Option<&Path>) -> Result<Value> {
-    let job = Job::new(decoding, &Device::cpu_with(threads, Isa::detect()))?;
+pub(crate) fn measure(
+    decoding: &Decoding,
+    threads: usize,
+    dump: Option<&Path>,
+    counted: bool,
+) -> Result<Value> {
+    let isa = if counted { Isa::Portable } else { Isa::detect() };
+    let job = Job::new(decoding, &Device::cpu_with(threads, isa))?;
     if let Some(path) = dump {
         save(path, &job.dumped())?;
     }
-    // The first batch once before the clock starts: weights are packed, memory is there.
-    job.batches.iter().take(1).for_each(|batch| drop(job.decode(batch)));
-    let (mut times, mut outputs) = (Vec::new(), Vec::new());
+    // The first batch once before the clock starts: weights are packed, memory is there. A profiler counts that too.
+    job.batches.iter().take(usize::from(!counted)).for_each(|batch| drop(job.decode(batch)));
+    let (mut measurements, mut outputs) = (Measurements::default(), Vec::new());
     for _ in 0..job.repeats {
-        let start = Instant::now();
-        outputs = job.run();
-        times.push(start.elapsed().as_secs_f64());
+        outputs = measurements.take(|| job.run());
     }
-    Ok(json!({ "seconds": median(&times), "peak_mb": peak_megabytes()?, "outputs": outputs }))
+    Ok(json!({
+        "seconds": median(&measurements.seconds),
+        "allocations": measurements.allocations(),
+        "peak_mb": peak_megabytes()?,
+        "outputs": outputs,
+    }))
 }

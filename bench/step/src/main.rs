@@ -2,17 +2,23 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
+mod against;
 mod corpus;
 mod cpu;
 mod decode;
 mod gpu;
+mod instructions;
+mod interval;
 mod machine;
+mod measured;
 #[path = "../../../crates/tensor/examples/encoder_decoder/model.rs"]
 mod model;
 mod ours;
 mod parts;
 mod peer;
+mod product;
 mod products;
+mod row;
 mod workload;
 
 use anyhow::Result;
@@ -29,9 +35,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Our side alone: one line of JSON.
+    /// The engine's operations alone, of w4 the model alone: one line of JSON.
     Ours(ours::Arguments),
-    /// Our side alone on real batches: one line of JSON.
+    /// Our side alone, through the trainer: one line of JSON.
+    OursTrainer(ours::Arguments),
+    /// Our side alone on real batches, through the trainer: one line of JSON.
     OursCorpus {
         #[command(flatten)]
         corpus: corpus::Arguments,
@@ -40,6 +48,9 @@ enum Command {
         /// Write the first weights and the batches here, for the other side.
         #[arg(long)]
         dump: Option<PathBuf>,
+        /// For a profiler: no batch before the first that counts, portable vectors, no validation.
+        #[arg(long)]
+        counted: bool,
     },
     /// Our side alone, decoding: one line of JSON.
     OursDecode {
@@ -50,6 +61,9 @@ enum Command {
         /// Write the weights and the sources here, for the other side.
         #[arg(long, global = true)]
         dump: Option<PathBuf>,
+        /// For a profiler: nothing is decoded beforehand, with portable vectors.
+        #[arg(long, global = true)]
+        counted: bool,
     },
     /// Both sides in turn on real batches: tokens a second, memory, and the validation loss after them.
     CompareCorpus {
@@ -65,7 +79,7 @@ enum Command {
         #[command(flatten)]
         settings: peer::Settings,
     },
-    /// Training and decoding on the processor beside PyTorch: prints one table, and writes it as JSON and Markdown.
+    /// Training and decoding on the processor beside PyTorch, or beside another build: prints a table, and writes it as JSON and Markdown.
     Cpu(cpu::Arguments),
     /// Cells and scores beside the LSTM with additive attention, for what they compute: prints a table.
     Parts(parts::Arguments),
@@ -79,12 +93,16 @@ fn main() -> Result<()> {
             println!("{}", ours::measure(&arguments)?);
             Ok(())
         }
-        Command::OursCorpus { corpus, threads, dump } => {
-            println!("{}", corpus::measure(&corpus, threads, dump.as_deref())?);
+        Command::OursTrainer(arguments) => {
+            println!("{}", ours::measure_product(&arguments)?);
             Ok(())
         }
-        Command::OursDecode { decoding, threads, dump } => {
-            println!("{}", decode::measure(&decoding, threads, dump.as_deref())?);
+        Command::OursCorpus { corpus, threads, dump, counted } => {
+            println!("{}", corpus::measure(&corpus, threads, dump.as_deref(), counted)?);
+            Ok(())
+        }
+        Command::OursDecode { decoding, threads, dump, counted } => {
+            println!("{}", decode::measure(&decoding, threads, dump.as_deref(), counted)?);
             Ok(())
         }
         Command::CompareCorpus { corpus, settings } => peer::compare_corpus(&corpus, &settings),

@@ -1,13 +1,14 @@
 //! Our side.
 
+use crate::measured::Measurements;
+use crate::product;
 use crate::workload::{Training, Workload};
 use anyhow::{Context, Result, anyhow};
-use couplet_tensor::{Device, DeviceChoice, Params, Precision};
+use couplet_tensor::{Device, DeviceChoice, Isa, Params, Precision, Tensor, give_heap_back};
 use couplet_train::peak_of_process;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 // No doc comment: clap would show it in place of the verb's own.
 #[derive(Debug, clap::Args)]
@@ -27,6 +28,9 @@ pub(crate) struct Arguments {
     /// Write the first weights and the tokens here, for the other side.
     #[arg(long)]
     dump: Option<PathBuf>,
+    /// For a profiler on the CPU: no step but the first, with portable vectors.
+    #[arg(long)]
+    counted: bool,
 }
 
 /// How steps are timed; the twin does the same.
@@ -49,41 +53,89 @@ impl Timing {
     }
 }
 
-/// Milliseconds a step, the first loss, peak memory.
+/// Milliseconds a step of the operations alone (of W4, of its model), the first loss, peak memory.
 pub(crate) fn measure(arguments: &Arguments) -> Result<Value> {
-    let device = Device::open(arguments.device, Some(arguments.threads), arguments.precision)
-        .map_err(|error| anyhow!("{error}\nhint: {}", error.hint()))?;
-    let on_gpu = !matches!(device, Device::Cpu(_));
+    let device = arguments.open()?;
     let mut training = Training::new(arguments.workload, &device);
     if let Some(path) = &arguments.dump {
-        write(arguments.workload, &training.params, path)?;
+        let weights = named_weights(&training.params, str::to_owned);
+        let (sources, targets): (Vec<_>, Vec<_>) = arguments.workload.pairs().into_iter().unzip();
+        save(path, &with_tokens(weights, &sources, &targets))?;
     }
-    let first_loss = training.step().item();
-    let times = times(&mut training, &device, &Timing::new(on_gpu, arguments.steps));
-    let peak = if on_gpu { megabytes(device.memory().bytes_held()) } else { peak_megabytes()? };
-    Ok(json!({
-        "first_loss": first_loss,
-        "ms": median(&times),
-        "peak_mb": peak,
-        "version": env!("CARGO_PKG_VERSION"),
-    }))
+    arguments.measure(&device, || Ok(training.step()), Tensor::item)
 }
 
-/// Milliseconds a step in each stretch. The first step has been made.
-fn times(training: &mut Training, device: &Device, timing: &Timing) -> Vec<f64> {
-    for _ in 1..timing.warm_up {
-        training.step();
+/// The same of the product: each step is an update of the trainer.
+pub(crate) fn measure_product(arguments: &Arguments) -> Result<Value> {
+    let device = arguments.open()?;
+    let (config, corpus) = product::of_workload(arguments.workload)?;
+    if let Some(path) = &arguments.dump {
+        let weights = weights_of(&product::first_weights(&config, &corpus)?);
+        let batch = product::first_batches(&config, &corpus, 1)?.concat();
+        let [sources, targets] = product::sides(&batch);
+        save(path, &with_tokens(weights, &sources, &targets))?;
     }
-    let stretch = |_| {
-        device.synchronise();
-        let start = Instant::now();
-        for _ in 0..timing.length {
-            training.step();
+    let mut run = product::Run::new(config, corpus, &device)?;
+    give_heap_back();
+    arguments.measure(&device, || run.update(), |updated| updated.loss)
+}
+
+impl Arguments {
+    fn open(&self) -> Result<Device> {
+        if self.counted {
+            return Ok(Device::cpu_with(self.threads, Isa::Portable));
         }
-        device.synchronise();
-        start.elapsed().as_secs_f64() * 1e3 / timing.length as f64
-    };
-    (0..timing.stretches).map(stretch).collect()
+        Device::open(self.device, Some(self.threads), self.precision)
+            .map_err(|error| anyhow!("{error}\nhint: {}", error.hint()))
+    }
+
+    fn timing(&self, device: &Device) -> Timing {
+        if self.counted {
+            return Timing { warm_up: 0, stretches: 1, length: 1 };
+        }
+        Timing::new(on_gpu(device), self.steps)
+    }
+
+    /// Makes steps, of which the first one's loss is read, and measures each stretch of them.
+    fn measure<T>(
+        &self,
+        device: &Device,
+        mut step: impl FnMut() -> Result<T>,
+        loss: impl Fn(&T) -> f32,
+    ) -> Result<Value> {
+        let timing = self.timing(device);
+        let mut first = None;
+        let mut steps = |count: usize| {
+            (0..count).try_for_each(|_| {
+                let made = step()?;
+                first.get_or_insert_with(|| loss(&made));
+                anyhow::Ok(())
+            })
+        };
+        steps(timing.warm_up)?;
+        let mut measurements = Measurements::default();
+        for _ in 0..timing.stretches {
+            device.synchronise();
+            measurements.take(|| {
+                steps(timing.length)?;
+                device.synchronise();
+                anyhow::Ok(())
+            })?;
+        }
+        let peak = if on_gpu(device) { megabytes(device.memory().bytes_held()) } else { peak_megabytes()? };
+        let length = timing.length as f64;
+        Ok(json!({
+            "first_loss": first,
+            "ms": median(&measurements.seconds) * 1e3 / length,
+            "allocations": measurements.allocations() / length,
+            "peak_mb": peak,
+            "version": env!("CARGO_PKG_VERSION"),
+        }))
+    }
+}
+
+fn on_gpu(device: &Device) -> bool {
+    !matches!(device, Device::Cpu(_))
 }
 
 fn megabytes(bytes: usize) -> f64 {
@@ -103,15 +155,14 @@ pub(crate) fn peak_megabytes() -> Result<f64> {
     peak_of_process().map(megabytes).context("the system does not say how much memory was used")
 }
 
-/// The weights under their names, and the tokens as `source` and `target`.
-fn write(workload: Workload, params: &Params, path: &Path) -> Result<()> {
-    let (sources, targets): (Vec<_>, Vec<_>) = workload.pairs().into_iter().unzip();
-    let weights = params.iter().map(|param| {
-        let tensor = params.tensor(param);
-        (params.name(param).to_owned(), floats(&[tensor.rows(), tensor.columns()], &tensor.to_vec()))
-    });
-    let sides = [("source".to_owned(), tokens(&sources)), ("target".to_owned(), tokens(&targets))];
-    save(path, &weights.chain(sides).collect::<Vec<_>>())
+/// Weights, and the tokens as `source` and `target`.
+fn with_tokens(
+    mut weights: Vec<(String, Contents)>,
+    sources: &[Vec<u32>],
+    targets: &[Vec<u32>],
+) -> Vec<(String, Contents)> {
+    weights.extend([("source".to_owned(), tokens(sources)), ("target".to_owned(), tokens(targets))]);
+    weights
 }
 
 /// Type, shape and bytes of a tensor.
@@ -137,11 +188,14 @@ pub(crate) fn padded(sequences: impl Iterator<Item = Vec<u32>>) -> Vec<Vec<u32>>
 
 /// The weights of a [`couplet_nn::Seq2Seq`] under the twin's names.
 pub(crate) fn weights_of(params: &Params) -> Vec<(String, Contents)> {
+    named_weights(params, if is_transformer(params) { str::to_owned } else { twins_name })
+}
+
+/// The weights under names that are made of their own.
+fn named_weights(params: &Params, rename: impl Fn(&str) -> String) -> Vec<(String, Contents)> {
     let contents = |param| {
         let tensor = params.tensor(param);
-        let name = params.name(param);
-        let name = if is_transformer(params) { name.to_owned() } else { twins_name(name) };
-        (name, floats(&[tensor.rows(), tensor.columns()], &tensor.to_vec()))
+        (rename(params.name(param)), floats(&[tensor.rows(), tensor.columns()], &tensor.to_vec()))
     };
     params.iter().map(contents).collect()
 }

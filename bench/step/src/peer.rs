@@ -1,7 +1,7 @@
 //! Both sides in turn.
 
 use crate::corpus;
-use crate::decode::Decoding;
+use crate::interval::Paired;
 use crate::ours::median;
 use crate::workload::{LENGTH, Workload};
 use anyhow::{Context, Result, ensure};
@@ -22,10 +22,10 @@ const SAME_OUTPUTS: f64 = 0.95;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Settings {
     /// Both sides in turn, so many times.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 5, value_parser = at_least_one)]
     pub(crate) rounds: usize,
     /// Training steps of a round.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = at_least_one)]
     pub(crate) steps: usize,
     #[arg(long, default_value_t = 2)]
     pub(crate) threads: usize,
@@ -34,34 +34,70 @@ pub(crate) struct Settings {
     pub(crate) python: PathBuf,
 }
 
+impl Settings {
+    /// How many threads a side uses, as words of its command line.
+    pub(crate) fn threads(&self) -> [String; 2] {
+        ["--threads".to_owned(), self.threads.to_string()]
+    }
+}
+
+/// A number of rounds or steps: without any, there is nothing to compare.
+fn at_least_one(text: &str) -> Result<usize> {
+    let number: usize = text.parse()?;
+    ensure!(number > 0, "at least 1 is needed");
+    Ok(number)
+}
+
+/// What both sides are called with, but for what the [`Settings`] say.
+pub(crate) struct Contest {
+    /// The words of our side.
+    pub(crate) ours: Vec<String>,
+    /// PyTorch's script.
+    pub(crate) script: &'static str,
+    /// The words of PyTorch's side.
+    pub(crate) theirs: Vec<String>,
+}
+
+impl Contest {
+    /// Runs both sides, each in a process of its own: ours writes a file that the other one reads.
+    pub(crate) fn round(&self, settings: &Settings) -> Result<[Value; 2]> {
+        let dump = std::env::temp_dir().join(format!("bench-step-{}.safetensors", std::process::id()));
+        let both = self.round_over(&dump, settings);
+        // Where our side failed there is none.
+        let _ = std::fs::remove_file(&dump);
+        both
+    }
+
+    fn round_over(&self, dump: &Path, settings: &Settings) -> Result<[Value; 2]> {
+        let threads = settings.threads();
+        let mut command = Command::new(std::env::current_exe()?);
+        let ours = run(command.args(&self.ours).args(&threads).arg("--dump").arg(dump))?;
+        let mut command = Command::new(&settings.python);
+        let theirs = run(command.arg(script(self.script)?).arg(dump).args(&self.theirs).args(&threads))?;
+        Ok([ours, theirs])
+    }
+
+    fn rounds(&self, settings: &Settings) -> Result<Runs> {
+        let mut runs = Runs::default();
+        for _ in 0..settings.rounds {
+            runs.add(self.round(settings)?);
+        }
+        Ok(runs)
+    }
+}
+
 /// What both sides said, round by round.
+#[derive(Default)]
 pub(crate) struct Runs {
     pub(crate) ours: Vec<Value>,
     pub(crate) theirs: Vec<Value>,
 }
 
 impl Runs {
-    /// Runs both sides in turn, each in a process of its own: ours writes a file that the other one reads.
-    fn alternate(
-        settings: &Settings,
-        ours: &[String],
-        their_script: &str,
-        theirs: &[String],
-    ) -> Result<Runs> {
-        let dump = std::env::temp_dir().join(format!("bench-step-{}.safetensors", std::process::id()));
-        let script = script(their_script)?;
-        let threads = ["--threads", &settings.threads.to_string()].map(str::to_owned);
-        let round = || {
-            let mut command = Command::new(std::env::current_exe()?);
-            let of_ours = run(command.args(ours).args(&threads).arg("--dump").arg(&dump))?;
-            let mut command = Command::new(&settings.python);
-            Ok((of_ours, run(command.arg(&script).arg(&dump).args(theirs).args(&threads))?))
-        };
-        let rounds: Result<Vec<(Value, Value)>> = (0..settings.rounds).map(|_| round()).collect();
-        // Where our side failed there is none.
-        let _ = std::fs::remove_file(&dump);
-        let (ours, theirs) = rounds?.into_iter().unzip();
-        Ok(Runs { ours, theirs })
+    /// Adds a round.
+    pub(crate) fn add(&mut self, [ours, theirs]: [Value; 2]) {
+        self.ours.push(ours);
+        self.theirs.push(theirs);
     }
 
     /// The medians of a figure, ours and theirs.
@@ -70,9 +106,10 @@ impl Runs {
     }
 
     /// Their figure over ours in each round, to see how much it moves.
-    pub(crate) fn ratios(&self, key: &str) -> Result<Vec<f64>> {
+    pub(crate) fn ratios(&self, key: &str) -> Result<Paired> {
         let ratio = |(ours, theirs)| Ok(number(theirs, key)? / number(ours, key)?);
-        self.ours.iter().zip(&self.theirs).map(ratio).collect()
+        let ratios = self.ours.iter().zip(&self.theirs).map(ratio).collect::<Result<_>>()?;
+        Ok(Paired { ratios })
     }
 
     /// The version of PyTorch.
@@ -80,58 +117,49 @@ impl Runs {
         self.theirs.first().map_or("PyTorch", version)
     }
 
-    fn ensure_near(&self, what: &str, key: &str, share: f64) -> Result<()> {
+    /// The losses of the first step, which are the same but for roundings, or it is an error.
+    pub(crate) fn same_first_losses(&self) -> Result<[f64; 2]> {
+        self.near("first losses", "first_loss", SAME_LOSS)
+    }
+
+    /// The losses of the validation set, which are alike, or it is an error.
+    pub(crate) fn same_validation_losses(&self) -> Result<[f64; 2]> {
+        self.near("validation losses", "valid_loss", SAME_VALIDATION_LOSS)
+    }
+
+    fn near(&self, what: &str, key: &str, share: f64) -> Result<[f64; 2]> {
         let [ours, theirs] = [&self.ours, &self.theirs].map(|runs| number(&runs[0], key));
         let (ours, theirs) = (ours?, theirs?);
         ensure!(
             (ours - theirs).abs() <= share * theirs,
             "the {what} differ: ours {ours}, PyTorch's {theirs}"
         );
-        Ok(())
+        Ok([ours, theirs])
+    }
+
+    /// How many of the outputs are the same on both sides, as a share; most of them, or it is an error.
+    pub(crate) fn same_outputs(&self) -> Result<f64> {
+        let same = self.share_of_same_outputs()?;
+        ensure!(same >= SAME_OUTPUTS, "only {:.1} % of the outputs are the same", same * 100.0);
+        Ok(same)
     }
 
     /// How many of the outputs are the same on both sides, as a share.
-    pub(crate) fn same_outputs(&self) -> Result<f64> {
+    pub(crate) fn share_of_same_outputs(&self) -> Result<f64> {
         let outputs = |run: &Value| run["outputs"].as_array().cloned().context("a side printed no outputs");
         let (ours, theirs) = (outputs(&self.ours[0])?, outputs(&self.theirs[0])?);
-        ensure!(ours.len() == theirs.len(), "{} outputs, PyTorch has {}", ours.len(), theirs.len());
+        ensure!(ours.len() == theirs.len(), "{} outputs, the other side has {}", ours.len(), theirs.len());
         let same = ours.iter().zip(&theirs).filter(|(ours, theirs)| ours == theirs).count();
         Ok(same as f64 / ours.len().max(1) as f64)
     }
 }
 
-/// Training steps on random tokens, from the same weights to the same first loss.
-pub(crate) fn training_steps(workload: Workload, settings: &Settings) -> Result<Runs> {
-    let steps = ["--steps".to_owned(), settings.steps.to_string()];
-    let ours = [&["ours".to_owned(), workload.name().to_owned()][..], &steps].concat();
-    let runs = Runs::alternate(settings, &ours, "twin.py", &steps)?;
-    runs.ensure_near("first losses", "first_loss", SAME_LOSS)?;
-    Ok(runs)
-}
-
-/// Training on real batches, from the same weights to like validation losses.
-pub(crate) fn real_batches(corpus: &corpus::Arguments, settings: &Settings) -> Result<Runs> {
-    let mut ours = vec!["ours-corpus".to_owned(), corpus.config.display().to_string()];
-    ours.extend(["--batches".to_owned(), corpus.batches.to_string()]);
-    ours.extend(corpus.set.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
-    let runs = Runs::alternate(settings, &ours, "twin.py", &[])?;
-    runs.ensure_near("validation losses", "valid_loss", SAME_VALIDATION_LOSS)?;
-    Ok(runs)
-}
-
-/// Decoding, from the same weights to the same outputs.
-pub(crate) fn decoding(decoding: &Decoding, settings: &Settings) -> Result<Runs> {
-    let repeats = ["--repeats".to_owned(), decoding.repeats().to_string()];
-    let ours = [vec!["ours-decode".to_owned()], decoding.words()].concat();
-    let runs = Runs::alternate(settings, &ours, "decode.py", &repeats)?;
-    let same = runs.same_outputs()?;
-    ensure!(same >= SAME_OUTPUTS, "only {:.1} % of the outputs are the same", same * 100.0);
-    Ok(runs)
-}
-
-/// Prints what [`training_steps`] finds.
+/// Training on random tokens, from the same weights to the same first loss: prints what both sides say.
 pub(crate) fn compare(workload: Workload, settings: &Settings) -> Result<()> {
-    let runs = training_steps(workload, settings)?;
+    let steps = vec!["--steps".to_owned(), settings.steps.to_string()];
+    let ours = [vec!["ours-trainer".to_owned(), workload.name().to_owned()], steps.clone()].concat();
+    let runs = Contest { ours, script: "twin.py", theirs: steps }.rounds(settings)?;
+    runs.same_first_losses()?;
     let Settings { rounds, steps, threads, .. } = settings;
     let [ms, peer_ms] = runs.middles("ms")?;
     let [mb, peer_mb] = runs.middles("peak_mb")?;
@@ -144,14 +172,14 @@ pub(crate) fn compare(workload: Workload, settings: &Settings) -> Result<()> {
     println!("  first loss   {loss:.5}   {} {peer_loss:.5}", runs.version());
     println!("  step         {ms:.1} ms   PyTorch {peer_ms:.1} ms   speed × {:.2}", peer_ms / ms);
     println!("  peak memory  {mb:.0} MB   PyTorch {peer_mb:.0} MB   × {:.2}", mb / peer_mb);
-    let each = runs.ratios("ms")?.iter().map(|ratio| format!("{ratio:.2}")).collect::<Vec<_>>().join(" ");
-    println!("  each round   {each}");
+    println!("  each round   {}", runs.ratios("ms")?.each());
     Ok(())
 }
 
-/// Prints what [`real_batches`] finds.
+/// Training on real batches, from the same weights to like validation losses: prints what both sides say.
 pub(crate) fn compare_corpus(corpus: &corpus::Arguments, settings: &Settings) -> Result<()> {
-    let runs = real_batches(corpus, settings)?;
+    let runs = Contest { ours: corpus.words(), script: "twin.py", theirs: Vec::new() }.rounds(settings)?;
+    runs.same_validation_losses()?;
     let [speed, peer_speed] = runs.middles("tokens_per_second")?;
     let [mb, peer_mb] = runs.middles("peak_mb")?;
     let [loss, peer_loss] = runs.middles("valid_loss")?;

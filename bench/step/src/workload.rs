@@ -1,9 +1,9 @@
-//! What is measured: one training step of an encoder-decoder on random tokens.
+//! The workloads, and one training step of each without the trainer: from the engine's operations alone, of a Transformer from its model.
 
 use crate::model::{Batch, Model, Sizes};
 use clap::ValueEnum;
 use couplet_data::{END, START};
-use couplet_nn::{ModelConfig, Pass, ReaderKind, Seq2Seq, WriterKind};
+use couplet_nn::{BridgeKind, ModelConfig, Pass, ReaderKind, Seq2Seq, WriterKind};
 use couplet_tensor::optimiser::Optimiser;
 use couplet_tensor::random::Stream;
 use couplet_tensor::{Device, Params, Tape, Tensor, Var};
@@ -82,6 +82,18 @@ impl Workload {
         };
         (0..self.batch()).map(|pair| (sentence(pair, 0, LENGTH), target(pair))).collect()
     }
+}
+
+/// The recurrent translator of these sizes, as a user configures it; nothing is dropped.
+pub(crate) fn recurrent(sizes: &Sizes) -> ModelConfig {
+    let mut config = ModelConfig { bridge: BridgeKind::Copy, ..ModelConfig::default() };
+    let (encoder, decoder) = (&mut config.encoder, &mut config.decoder);
+    (encoder.embedding, decoder.embedding) = (sizes.embedding.into(), sizes.embedding.into());
+    (encoder.hidden, decoder.hidden) = (sizes.encoder.into(), 2 * sizes.encoder);
+    (encoder.layers, decoder.layers) = (Some(sizes.layers), sizes.layers);
+    (encoder.dropout, decoder.dropout) = (0.0, 0.0);
+    config.attention.size = sizes.attention;
+    config
 }
 
 /// W4's model; nothing is dropped.
