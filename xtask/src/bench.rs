@@ -21,6 +21,7 @@ What follows the name goes to the benchmark, its --help too.
 
 Examples:
   cargo xtask bench cpu --python .venv/bin/python
+  cargo xtask bench cpu --against ../before/target/release/bench-step --rounds 10
   cargo xtask bench step
   cargo xtask bench data generate train.en train.de --out large
   cargo xtask bench metrics texts.de --python .venv/bin/python
@@ -30,7 +31,7 @@ Examples:
 #[derive(clap::Subcommand)]
 #[command(disable_help_subcommand = true)]
 enum Benchmark {
-    /// Training and decoding on the processor beside PyTorch, in one table
+    /// Training and decoding on the processor beside PyTorch, or beside another build, in one table
     #[command(disable_help_flag = true)]
     Cpu(Rest),
     /// A whole training step: forward, backward, optimiser
