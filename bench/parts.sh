@@ -73,5 +73,5 @@ row 'attention, linear' model.attention.score=linear
 row 'attention, query and key' model.attention.score=query-key
 row 'attention, additive, four heads' model.attention.heads=4
 row 'attention, additive, from the state before' model.attention.query=previous
-row 'attention, additive, not fed' model.attention.feed=false
+row 'attention, additive, not fed' model.attention.input_feeding="none"
 row 'gru, attention, additive' model.encoder.kind=gru model.decoder.kind=gru

@@ -118,8 +118,8 @@ sed -n 's/.*"perplexity":\([0-9.]*\).*/perplexity of the language model on the v
 pretrained=(imdb-500-pretrained.toml "train.init_from=$out/language-model")
 for seed in "${seeds[@]}"; do
   beside classifier scratch "$seed" imdb-500.toml
-  beside classifier frozen "$seed" "${pretrained[@]}" train.freeze_steps=0
-  beside classifier at-once "$seed" "${pretrained[@]}" 'train.freeze=[]' train.freeze_steps=0 train.rate=0.001 train.schedule=constant train.epochs=20
+  beside classifier frozen "$seed" "${pretrained[@]}" train.freeze_updates=0
+  beside classifier at-once "$seed" "${pretrained[@]}" 'train.freeze=[]' train.freeze_updates=0 train.learning_rate=0.001 train.schedule=constant train.epochs=20
   beside classifier pretrained "$seed" "${pretrained[@]}"
 done
 while ((running > 0)); do

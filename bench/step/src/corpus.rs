@@ -88,7 +88,7 @@ pub(crate) fn measure(
         let valid = in_order(&corpus.valid.costs(), config.train.batch_tokens);
         let valid = valid.iter().map(|numbers| corpus.valid.fetch(numbers));
         let valid = valid.collect::<Result<Vec<_>, _>>()?;
-        let settings = [config.train.rate, config.train.clip, config.label_smoothing()];
+        let settings = [config.train.learning_rate, config.train.clip_grad_norm, config.label_smoothing()];
         save(path, &dumped(&product::first_weights(&config, &corpus)?, &train, &valid, settings))?;
     }
 

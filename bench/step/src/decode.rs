@@ -103,7 +103,7 @@ impl Job {
         }
         let pairs = Workload::W1.pairs().into_iter().take(sentences);
         let batch = pairs.map(|(source, _)| source).enumerate().collect();
-        let search = SearchConfig { beam: 1, max_length: Some(LENGTH), ..SearchConfig::default() };
+        let search = SearchConfig { beam_size: 1, max_length: Some(LENGTH), ..SearchConfig::default() };
         Ok(Job { model, params, batches: vec![batch], search, end: NO_END, repeats })
     }
 
@@ -117,7 +117,7 @@ impl Job {
         sources.sort_by_key(|(_, tokens)| tokens.len());
         let batches = sources.chunks(TOGETHER).map(<[_]>::to_vec).collect();
         let (max_length, max_length_ratio) = (Some(SPARE_TOKENS), Some(TOKENS_PER_SOURCE));
-        let search = SearchConfig { beam: BEAM, max_length, max_length_ratio, ..loaded.search };
+        let search = SearchConfig { beam_size: BEAM, max_length, max_length_ratio, ..loaded.search };
         Ok(Job { model: loaded.model, params: loaded.params, batches, search, end: END, repeats: 1 })
     }
 
@@ -142,7 +142,7 @@ impl Job {
 
     /// What the twin starts from: weights under its own names, how to search, and padded batches of sources.
     fn dumped(&self) -> Vec<(String, Contents)> {
-        let SearchConfig { beam, length_penalty, max_length, max_length_ratio, .. } = self.search;
+        let SearchConfig { beam_size: beam, length_penalty, max_length, max_length_ratio, .. } = self.search;
         let (max_length, max_length_ratio) = (max_length.unwrap_or(0), max_length_ratio.unwrap_or(0.0));
         let end = if self.end == NO_END { -1.0 } else { self.end as f32 };
         let search = [beam as f32, length_penalty, max_length as f32, max_length_ratio, START as f32, end];

@@ -58,7 +58,8 @@ pub(crate) fn first_batches(config: &Config, corpus: &Corpus, count: usize) -> R
 pub(crate) fn of_workload(workload: Workload) -> Result<(Config, Corpus)> {
     let mut config = Config::of_toml(FILES).context("the config of a workload cannot be read")?;
     config.model = if workload == Workload::W4 { transformer() } else { recurrent(&workload.sizes()) };
-    (config.train.rate, config.train.clip, config.train.label_smoothing) = (1e-3, 1.0, Some(0.0));
+    (config.train.learning_rate, config.train.clip_grad_norm, config.train.label_smoothing) =
+        (1e-3, 1.0, Some(0.0));
     config.train.batch_tokens = 2 * LENGTH * workload.batch();
 
     let tokenizer = tokenizer(workload)?;

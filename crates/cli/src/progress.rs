@@ -1,7 +1,7 @@
 //! What a user sees of a training run: a bar on a terminal, plain lines in a log.
 
 use crate::bar::{Bar, say};
-use couplet_train::{About, Event, Figure, Reason};
+use couplet_train::{DatasetSummary, Event, MetricValue, Reason};
 
 /// Shows events on stderr.
 pub(crate) struct Progress {
@@ -37,12 +37,12 @@ impl Progress {
                 updates.iter().filter(|_| minutes.is_none()).for_each(|&updates| self.bar.plan(updates));
                 self.bar.line(&format!("{}; {parameters} parameters", described(*about)));
             }
-            Event::Taken { from, parts, parameters, tokenizer } => {
+            Event::Initialized { from, modules: parts, parameters, tokenizer } => {
                 let tokenizer = if *tokenizer { ", with its tokenizer" } else { "" };
                 let (from, parts) = (from.display(), parts.join(", "));
                 self.bar.line(&format!("taken from {from}: {parts}; {parameters} parameters{tokenizer}"));
             }
-            Event::Vectors { part, path, tokens, found, lowercased } => {
+            Event::Vectors { module: part, path, tokens, found, lowercased } => {
                 let share = |count: usize| 100.0 * count as f64 / (*tokens).max(1) as f64;
                 self.bar.line(&format!(
                     "{}: vectors of {found} of {tokens} tokens of the {part}, {:.1} %; as they are written {}, {:.1} %",
@@ -52,11 +52,11 @@ impl Progress {
                     share(found - lowercased)
                 ));
             }
-            Event::Frozen { parts, updates, trained } => {
+            Event::Frozen { modules: parts, updates, trainable_parameters: trained } => {
                 let updates = updates.map_or_else(String::new, |updates| format!(" for {updates} updates"));
                 self.bar.line(&format!("frozen{updates}: {}; {trained} parameters train", parts.join(", ")));
             }
-            Event::Resume { update, seconds, passed_over, checked_anew } => {
+            Event::Resume { update, seconds, skipped_checkpoints: passed_over, validation_changed: checked_anew } => {
                 self.bar.go_on_from(*update);
                 passed_over.iter().for_each(|why| self.bar.line(&format!("passed over {why}")));
                 self.bar.line(&format!("going on after update {update} and {seconds:.0} s"));
@@ -64,7 +64,7 @@ impl Progress {
                     self.bar.line("the validation set is another one: the best model is chosen anew");
                 }
             }
-            Event::Step { update, loss, tokens_per_second, rate, seconds, .. } => {
+            Event::Update { update, loss, tokens_per_second, learning_rate: rate, seconds, .. } => {
                 let expected = self.limits.expected(*update, *seconds);
                 expected.iter().for_each(|&expected| self.bar.plan(expected));
                 self.bar.show(*update, |alone| {
@@ -76,18 +76,18 @@ impl Progress {
             Event::Validation { update, loss, figure, bleu, best, .. } => {
                 let best = if *best { "  best so far" } else { "" };
                 let figure = match figure {
-                    Figure::Perplexity(perplexity) => format!("perplexity {perplexity:.2}"),
-                    Figure::Accuracy(percent) => format!("accuracy {percent:.2} %"),
+                    MetricValue::Perplexity(perplexity) => format!("perplexity {perplexity:.2}"),
+                    MetricValue::Accuracy(percent) => format!("accuracy {percent:.2} %"),
                 };
                 let bleu = bleu.map_or_else(String::new, |bleu| format!(", BLEU {bleu:.2}"));
                 self.bar.line(&format!("update {update}: validation loss {loss:.4}, {figure}{bleu}{best}"));
             }
             Event::Checkpoint { .. } => {}
-            Event::NotSaved { message, .. } => self.bar.line(&format!("not saved: {message}")),
-            Event::Skipped { update, loss, norm, .. } => {
+            Event::SaveFailed { message, .. } => self.bar.line(&format!("not saved: {message}")),
+            Event::Skipped { update, loss, grad_norm: norm, .. } => {
                 self.bar.line(&format!("update {update} left out: its loss is {loss}, its gradients' norm {norm}"));
             }
-            Event::Split { update, most_tokens } => self.bar.line(&format!(
+            Event::BatchSplit { update, max_tokens: most_tokens } => self.bar.line(&format!(
                 "update {update}: a batch had no room in memory; more than {most_tokens} tokens are computed in parts"
             )),
             Event::End { reason, update, best_loss, skipped, seconds, .. } => {
@@ -111,19 +111,19 @@ impl Progress {
 }
 
 /// What a run learns from.
-fn described(about: About) -> String {
+fn described(about: DatasetSummary) -> String {
     let long = |count: usize, fate: &str| match count {
         0 => String::new(),
         n => format!(", {n} longer than data.max_tokens {fate}"),
     };
     match about {
-        About::Pairs { pairs, left_out, vocabularies: [source, target] } => {
+        DatasetSummary::Pairs { pairs, skipped: left_out, vocabularies: [source, target] } => {
             format!("{pairs} pairs{}; vocabularies {source} and {target}", long(left_out, "left out"))
         }
-        About::Lines { lines, pieces, vocabulary } => {
+        DatasetSummary::Lines { lines, chunks: pieces, vocabulary } => {
             format!("{lines} texts in {pieces} pieces; vocabulary {vocabulary}")
         }
-        About::Texts { texts, cut, vocabulary, labels, beside } => {
+        DatasetSummary::Texts { texts, truncated: cut, vocabulary, labels, tabular_features: beside } => {
             let beside =
                 if beside > 0 { format!("; {beside} numbers beside each text") } else { String::new() };
             format!("{texts} texts{}; vocabulary {vocabulary}; {labels} labels{beside}", long(cut, "cut"))

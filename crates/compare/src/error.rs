@@ -34,7 +34,7 @@ pub enum CompareError {
         path: PathBuf,
     },
     /// A classifier whose texts, and with them its labels, would be joined.
-    #[error("{}: --passages would join the labels of a classifier", path.display())]
+    #[error("{}: --concatenate would join the labels of a classifier", path.display())]
     JoinedLabels {
         /// Its config.
         path: PathBuf,
@@ -116,19 +116,21 @@ impl CompareError {
             CompareError::OtherData { key: "task", .. } => "compare models of one task",
             CompareError::OtherData { .. } => "--train and --valid give all models the same data",
             CompareError::Prepared { .. } => "leave data.prepared out of the config, or --train and --valid",
-            CompareError::JoinedLabels { .. } => "leave --passages out",
+            CompareError::JoinedLabels { .. } => "leave --concatenate out",
             CompareError::NothingDone { .. } => {
                 "check the names of the configs and --out; without --report, models are trained and measured"
             }
-            CompareError::NoLastUpdate { .. } => "give --steps, or --set train.schedule=inverse-sqrt",
+            CompareError::NoLastUpdate { .. } => "give --max-updates, or --set train.schedule=inverse-sqrt",
             CompareError::Seed => "--seeds says how many",
             CompareError::Longer { .. } | CompareError::OtherEnd { .. } => {
-                "give another --out, or the --steps, --minutes or train.patience that it had"
+                "give another --out, or the --max-updates, --minutes or train.patience that it had"
             }
             CompareError::CheckedOtherwise { .. } => {
                 "give it the data that it had, or train into another --out"
             }
-            CompareError::NotFinite { .. } => "lower train.rate, or raise train.warmup, with another --out",
+            CompareError::NotFinite { .. } => {
+                "lower train.learning_rate, or raise train.warmup, with another --out"
+            }
             CompareError::NotComparable { .. } => {
                 "models that translate, classify or auto-encode can be compared"
             }

@@ -101,7 +101,7 @@ impl Budget {
             Budget::Minutes(minutes) => (ENDLESS_STEPS, minutes),
         };
         vec![
-            format!("train.steps={steps}"),
+            format!("train.max_updates={steps}"),
             format!("train.minutes={minutes:?}"),
             format!("train.epochs={ENDLESS_EPOCHS}"),
             "train.patience=0".to_owned(),
@@ -178,7 +178,7 @@ impl Plan {
         if train.seed != seed {
             return Err(CompareError::Seed);
         }
-        if train.steps == Some(ENDLESS_STEPS) && train.schedule.ends_at_zero() {
+        if train.max_updates == Some(ENDLESS_STEPS) && train.schedule.ends_at_zero() {
             return Err(CompareError::NoLastUpdate { path });
         }
         overrides.extend(test.map(|files| set("data.valid", &files)));
@@ -237,7 +237,7 @@ impl Limits {
     /// What is no limit does not count.
     pub(crate) fn of(train: &TrainConfig) -> Limits {
         Limits {
-            steps: train.steps.filter(|&steps| steps < ENDLESS_STEPS),
+            steps: train.max_updates.filter(|&steps| steps < ENDLESS_STEPS),
             epochs: train.epochs,
             minutes: train.minutes.filter(|minutes| minutes.is_finite()),
             patience: Some(train.patience).filter(|&patience| patience > 0),
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(plan.names(), ["small"]);
         let run = plan.run(&path, 3).unwrap();
         let (config, test) = (run.config.to_table(), run.test.to_table());
-        assert_eq!(value(&config, "train.steps").as_integer(), Some(7));
+        assert_eq!(value(&config, "train.max_updates").as_integer(), Some(7));
         assert_eq!(value(&config, "train.seed").as_integer(), Some(3));
         assert_eq!(value(&config, "train.patience").as_integer(), Some(3));
         let first = |table, key| value(table, key)[0].as_str().unwrap().to_owned();

@@ -62,7 +62,6 @@ mod batches;
 mod copying;
 mod corpora;
 mod corpus_file;
-mod cut;
 pub mod demo;
 mod error;
 mod example;
@@ -77,13 +76,13 @@ mod records;
 mod statistics;
 mod stream;
 mod tokenizer;
+mod truncation;
 mod unpack;
 
 pub use batches::{Batches, Epoch, Position, Stop, Weight, in_order};
 pub use copying::SourceWords;
 pub use corpora::{BadLines, Column, Columns, Corpus, Files, Format};
 pub use corpus_file::{CorpusFile, CorpusWriter};
-pub use cut::{Cut, Keep, Pad, PairCut, pieces};
 pub use error::DataError;
 pub use example::{Example, Fetch, add_to_checksum};
 pub use features::{
@@ -100,4 +99,5 @@ pub use stream::{CHUNK, Encode, PairIterator, Stream, StreamOrder, StreamedText,
 pub use tokenizer::{
     END, Normalise, PAD, SPECIAL, START, StopWords, Tokenizer, TokenizerConfig, TokenizerKind, UNK,
 };
+pub use truncation::{PaddingSide, PairTruncation, Truncation, TruncationSide, pieces};
 pub use unpack::{Packing, STANDARD_INPUT, add_file_to_checksum, open_unpacked};

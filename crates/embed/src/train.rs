@@ -107,7 +107,9 @@ impl Settings {
             Settings { loss: Loss::Negative(0), .. } => {
                 wrong("negative", "a word must be told from at least one other")
             }
-            Settings { rate, .. } if !rate.is_finite() || *rate <= 0.0 => wrong("rate", "it must be above 0"),
+            Settings { rate, .. } if !rate.is_finite() || *rate <= 0.0 => {
+                wrong("learning-rate", "it must be above 0")
+            }
             Settings { sample, .. } if !(0.0..=1.0).contains(sample) => {
                 wrong("sample", "it is a share: from 0 to 1")
             }
@@ -392,7 +394,7 @@ mod tests {
             cannot(Settings { dimension: 0, ..small() }),
             "--size: a vector needs at least one number"
         );
-        assert!(cannot(Settings { rate: f32::NAN, ..small() }).starts_with("--rate"));
+        assert!(cannot(Settings { rate: f32::NAN, ..small() }).starts_with("--learning-rate"));
         assert!(cannot(Settings { sample: 1.5, ..small() }).starts_with("--sample"));
         let subwords = Some(Subwords { min: 4, max: 3, buckets: 10 });
         assert!(cannot(Settings { subwords, ..small() }).starts_with("--subwords"));

@@ -1,6 +1,6 @@
 //! A reader, a feature of what it read, and a label: `P(label | text)`, or `P(label | text, numbers)` where numbers stand beside the text.
 
-use crate::config::{ClassifierConfig, ConfigError, ContextKind, FeatureConfig, FeatureKind, OutputKind};
+use crate::config::{ClassifierConfig, ConfigError, ContextKind, OutputKind, PoolingConfig, PoolingKind};
 use crate::context::pooled;
 use crate::encoder::{Encoded, Encoder};
 use crate::layer::{Dropout, Linear};
@@ -20,7 +20,7 @@ const DROPOUT: u32 = 300;
 #[derive(Clone, Debug)]
 pub struct Classifier {
     encoder: Encoder,
-    feature: FeatureConfig,
+    feature: PoolingConfig,
     dropout: Dropout,
     /// How many numbers stand beside a text.
     beside: usize,
@@ -42,7 +42,7 @@ impl Classifier {
         let (inputs, outputs) = (config.feature_width(vocabulary) + beside, config.outputs(labels));
         Ok(Classifier {
             encoder: Encoder::new(params, &config.encoder, vocabulary),
-            feature: config.context.clone(),
+            feature: config.pooling.clone(),
             dropout: Dropout::of_numbers(config.classifier.dropout, false),
             beside,
             dense: Linear::new(params, "classifier", inputs, outputs, true),
@@ -108,10 +108,10 @@ impl Classifier {
 
     fn feature_of(&self, encoded: &Encoded) -> Var {
         let context = match self.feature.kind {
-            FeatureKind::Last => ContextKind::Last,
-            FeatureKind::Mean => ContextKind::Mean,
-            FeatureKind::Max => ContextKind::Max,
-            FeatureKind::Flatten => {
+            PoolingKind::Last => ContextKind::Last,
+            PoolingKind::Mean => ContextKind::Mean,
+            PoolingKind::Max => ContextKind::Max,
+            PoolingKind::Flatten => {
                 let steps = self.feature.steps.expect("a checked config says how many");
                 return flatten_steps(&encoded.states, &encoded.rows, steps); // [batch, steps·width]
             }

@@ -56,14 +56,17 @@ impl Context {
             Some(c) => vec![vec![c.clone()]],
             None => Vec::new(),
         };
-        Told { first: if to.start() { first } else { Vec::new() }, each_step: context.filter(|_| to.steps()) }
+        Told {
+            first: if to.is_init_state() { first } else { Vec::new() },
+            each_step: context.filter(|_| to.is_every_step()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Reach;
+    use crate::config::ContextUse;
     use crate::testing::{assert_near, set, two_sources};
     use couplet_tensor::Device;
 
@@ -86,7 +89,7 @@ mod tests {
     /// tanh(0.1·3 + 0.2·(−1) + 0.1) = tanh(0.2) = 0.19738 of the mean, and tanh(0.1·7 + 0.2·8 + 0.1) = tanh(2.4) = 0.98367.
     #[test]
     fn a_projection_by_hand() {
-        let config = ContextConfig { kind: ContextKind::Mean, projection: Some(1), to: Reach::Both };
+        let config = ContextConfig { kind: ContextKind::Mean, projection: Some(1), to: ContextUse::Both };
         let mut params = Params::new(&Device::cpu(), 1);
         let context = Context::new(&mut params, &config, 2);
         set(&mut params, &[("context.projection.weight", &[0.1, 0.2]), ("context.projection.bias", &[0.1])]);
@@ -100,7 +103,7 @@ mod tests {
     fn a_context_goes_where_it_is_sent() {
         let params = Params::new(&Device::cpu(), 1);
         for (to, first, each_step) in
-            [(Reach::Start, 1, false), (Reach::Steps, 0, true), (Reach::Both, 1, true)]
+            [(ContextUse::InitState, 1, false), (ContextUse::EveryStep, 0, true), (ContextUse::Both, 1, true)]
         {
             let config = ContextConfig { to, ..ContextConfig::default() };
             let context = Context { config, projection: None };

@@ -57,11 +57,11 @@ pub use attention::{AttentionKind, ScoreKind};
 pub use cell::{Cell, CellKind, ReaderKind, WriterKind};
 pub use classifier::Classifier;
 pub use config::{
-    AttentionConfig, Bidirectional, BridgeKind, ClassifierConfig, ConfigError, ContextConfig, ContextKind,
-    DecoderConfig, EmbeddingConfig, EncoderConfig, FeatureConfig, FeatureKind, FeedForwardKind, InputKind,
-    LabellerConfig, LanguageModelConfig, LocalKind, ModelConfig, NextTokenConfig, NormPlace, OnlyLayer,
-    OutputKind, PositionKind, QueryKind, QueryLayer, Reach, ReadoutKind, Sizes, StateShape, Tied,
-    VectorTraining,
+    AttentionConfig, Bidirectional, BridgeKind, ClassifierConfig, ClassifierHeadConfig, ConfigError,
+    ContextConfig, ContextKind, ContextUse, DecoderConfig, EmbeddingConfig, EncoderConfig, FeedForwardKind,
+    Freeze, InputFeeding, InputKind, LanguageModelConfig, LocalKind, ModelConfig, NextTokenConfig, NormPlace,
+    OnlyLayer, OutputKind, PoolingConfig, PoolingKind, PositionKind, QueryKind, QueryLayer, ReadoutKind,
+    Sizes, StateShape, Tied,
 };
 pub use decoder::{DecoderState, Sequence, Sights, Stepped};
 pub use encoder::{Encoded, Encoder};

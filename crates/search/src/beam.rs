@@ -6,7 +6,7 @@
 //!
 //! A beam can be cut into groups, each a beam of its own, that keep away from each other (Vijayakumar et al., 2018).
 
-use crate::config::{SearchConfig, Stop};
+use crate::config::{BeamStopping, SearchConfig};
 use crate::constraint::Rules;
 use crate::hypothesis::{Hypothesis, Trail};
 use crate::model::likeliest_of;
@@ -70,7 +70,7 @@ fn extensions_of(beam: usize) -> usize {
 
 /// How much of a distribution a beam search has to see where nothing is forbidden.
 pub(crate) fn sight(config: &SearchConfig) -> Sight {
-    Sight::Likeliest(extensions_of(config.beam))
+    Sight::Likeliest(extensions_of(config.beam_size))
 }
 
 impl<'a> Beam<'a> {
@@ -86,7 +86,7 @@ impl<'a> Beam<'a> {
             limit: config.limit(source.len()),
             length: 0,
             trail: Trail::default(),
-            groups: (0..config.groups).map(|_| group()).collect(),
+            groups: (0..config.beam_groups).map(|_| group()).collect(),
         }
     }
 
@@ -101,12 +101,12 @@ impl<'a> Beam<'a> {
 
     /// The number of outputs to return: more than the beam is wide need not be found.
     fn wanted(&self) -> usize {
-        self.config.n_best.clamp(1, self.config.beam)
+        self.config.n_best.clamp(1, self.config.beam_size)
     }
 
     /// The width of a group.
     fn width(&self) -> usize {
-        self.config.beam / self.config.groups
+        self.config.beam_size / self.config.beam_groups
     }
 
     /// Takes a group's step. `taken` are the tokens that the groups before it have gone on with. Returns which of the group's
@@ -156,8 +156,9 @@ impl<'a> Beam<'a> {
 
     /// The best ways to go on, the best one first; ties are broken by parent and token, so that results are reproducible.
     fn extensions(&self, live: &[Live], rows: &[Row], taken: &[u32]) -> Vec<Extension> {
-        let price =
-            |token: u32| self.config.diversity * taken.iter().filter(|&&other| other == token).count() as f32;
+        let price = |token: u32| {
+            self.config.diversity_penalty * taken.iter().filter(|&&other| other == token).count() as f32
+        };
         let mut all = Vec::new();
         for (parent, (row, live)) in rows.iter().zip(live).enumerate() {
             let extension = |token: u32, log_p: f32, progress: usize| {
@@ -188,7 +189,7 @@ impl<'a> Beam<'a> {
     /// The likeliest of the tokens that are allowed, and those that the rules wish for.
     fn candidates(&self, written: &[u32], log_probabilities: &[f32]) -> Vec<(u32, f32)> {
         let allowed = self.rules.allowed(written, log_probabilities.len());
-        let wanted = extensions_of(self.config.beam);
+        let wanted = extensions_of(self.config.beam_size);
         let mut candidates = likeliest_of(log_probabilities, wanted, |token| allowed.has(token));
         for wish in self.rules.wishes(written) {
             let log_p = log_probabilities.get(wish as usize).copied().unwrap_or(f32::NEG_INFINITY);
@@ -222,9 +223,9 @@ impl<'a> Beam<'a> {
         if finished.len() < self.width() {
             return false;
         }
-        let rival = |live: &Live| match self.config.stop {
-            Stop::Early => self.present_score(*live),
-            Stop::Exhaustive => self.config.hope(live.log_probability, self.length + 1, self.limit),
+        let rival = |live: &Live| match self.config.early_stopping {
+            BeamStopping::Heuristic => self.present_score(*live),
+            BeamStopping::Never => self.config.hope(live.log_probability, self.length + 1, self.limit),
         };
         let worst = self.worst_output();
         worst.is_some_and(|worst| live.iter().all(|live| rival(live) <= worst))

@@ -3,8 +3,8 @@
 use crate::folder::{Folder, FolderError};
 use crate::task::Task;
 use couplet_data::{
-    Columns, Cut, FeatureColumns, FeatureVectors, FeaturedText, Features, Files, Format, Keep, Labels, Pad,
-    Tokenizer, Value, in_order,
+    Columns, FeatureColumns, FeatureVectors, FeaturedText, Features, Files, Format, Labels, PaddingSide,
+    Tokenizer, Truncation, TruncationSide, Value, in_order,
 };
 use couplet_nn::{Classifier, ClassifierConfig, Packed, Pass};
 use couplet_tensor::{Device, Params};
@@ -29,11 +29,11 @@ struct FolderData {
     #[serde(default)]
     features: FeatureColumns,
     max_tokens: usize,
-    keep: Keep,
+    truncation_side: TruncationSide,
     #[serde(default = "masked")]
     mask: bool,
     #[serde(default)]
-    pad: Option<Pad>,
+    padding_side: Option<PaddingSide>,
 }
 
 fn masked() -> bool {
@@ -46,7 +46,7 @@ pub struct LoadedClassifier {
     /// How a text becomes tokens.
     pub tokenizer: Tokenizer,
     /// How many of them it reads.
-    pub cut: Cut,
+    pub cut: Truncation,
     /// Where texts and labels were in the training data, if that is a table.
     pub table: Columns,
     /// The columns that it reads beside a text.
@@ -86,7 +86,12 @@ impl LoadedClassifier {
         let model = Classifier::new(&mut params, &config, vocabulary, features.width(), count)
             .map_err(|source| FolderError::Model { path: folder.config(), source })?;
         folder.read_weights(&mut params)?;
-        let cut = text_cut(data.max_tokens, data.keep, read_padding(data.mask, data.pad), &config);
+        let cut = text_cut(
+            data.max_tokens,
+            data.truncation_side,
+            read_padding(data.mask, data.padding_side),
+            &config,
+        );
         let table = data.train.corpora().first().map(|corpus| corpus.columns.clone()).unwrap_or_default();
         Ok(LoadedClassifier {
             tokenizer,
@@ -136,13 +141,22 @@ impl LoadedClassifier {
 }
 
 /// Where texts are filled up with padding that is read like tokens: nowhere, where it is masked.
-pub fn read_padding(mask: bool, pad: Option<Pad>) -> Option<Pad> {
-    (!mask).then(|| pad.unwrap_or(Pad::Back))
+pub fn read_padding(mask: bool, pad: Option<PaddingSide>) -> Option<PaddingSide> {
+    (!mask).then(|| pad.unwrap_or(PaddingSide::Right))
 }
 
 /// How the texts of a model are cut and filled up: as the config says, and to what the model has room for.
-pub fn text_cut(max_tokens: usize, keep: Keep, pad: Option<Pad>, config: &ClassifierConfig) -> Cut {
-    Cut { tokens: config.longest_text().map_or(max_tokens, |longest| longest.min(max_tokens)), keep, pad }
+pub fn text_cut(
+    max_tokens: usize,
+    keep: TruncationSide,
+    pad: Option<PaddingSide>,
+    config: &ClassifierConfig,
+) -> Truncation {
+    Truncation {
+        tokens: config.longest_text().map_or(max_tokens, |longest| longest.min(max_tokens)),
+        side: keep,
+        padding: pad,
+    }
 }
 
 /// The logarithm of each label's probability, for each text in their order, with the numbers beside it; nothing for a text without tokens.
@@ -194,7 +208,8 @@ mod tests {
     fn a_model_may_have_less_room_than_the_data() {
         let flatten: ClassifierConfig =
             toml::from_str("context = { kind = 'flatten', steps = 20 }").expect("a sound config");
-        let tokens = |most, config: &ClassifierConfig| text_cut(most, Keep::Last, None, config).tokens;
+        let tokens =
+            |most, config: &ClassifierConfig| text_cut(most, TruncationSide::Left, None, config).tokens;
         assert_eq!([tokens(500, &flatten), tokens(10, &flatten)], [20, 10]);
         assert_eq!(tokens(500, &ClassifierConfig::default()), 500);
     }

@@ -12,7 +12,7 @@ pub struct SearchConfig {
     /// Whether the best output is looked for, or one is drawn.
     pub method: Method,
     /// How many hypotheses are followed at once. With 1 the search is greedy.
-    pub beam: usize,
+    pub beam_size: usize,
     /// How many outputs a source gets: the best ones of the beam, or so many that are drawn.
     pub n_best: usize,
     /// A finished hypothesis of log-probability `l` and `n` tokens is worth `l / norm(n)^length_penalty`.
@@ -38,11 +38,11 @@ pub struct SearchConfig {
     /// No sequence of so many tokens comes twice in an output; 0 allows all.
     pub no_repeat_ngram: usize,
     /// When a search has found enough.
-    pub stop: Stop,
+    pub early_stopping: BeamStopping,
     /// The beam is cut into so many groups, and each keeps away from what those before it write.
-    pub groups: usize,
+    pub beam_groups: usize,
     /// What a token costs in a group for each time that a group before it has just written it.
-    pub diversity: f32,
+    pub diversity_penalty: f32,
     /// What becomes of tokens that the vocabulary does not have.
     pub unknown: Unknown,
     /// Tokens of the sources that are decoded together.
@@ -78,13 +78,13 @@ pub enum LengthNorm {
 /// When a search has found enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stop {
+pub enum BeamStopping {
     /// When there are as many finished hypotheses as the beam is wide, and no unfinished one has a better score at its present length
     /// than an output that would be returned.
     #[default]
-    Early,
+    Heuristic,
     /// When no unfinished hypothesis can become better than those.
-    Exhaustive,
+    Never,
 }
 
 /// What becomes of tokens that the vocabulary does not have.
@@ -135,7 +135,7 @@ impl Default for SearchConfig {
     fn default() -> Self {
         SearchConfig {
             method: Method::default(),
-            beam: 5,
+            beam_size: 5,
             n_best: 1,
             length_penalty: 1.0,
             length_norm: LengthNorm::default(),
@@ -146,9 +146,9 @@ impl Default for SearchConfig {
             max_length_ratio: None,
             target_lengths: TargetLengths::default(),
             no_repeat_ngram: 0,
-            stop: Stop::default(),
-            groups: 1,
-            diversity: 0.5,
+            early_stopping: BeamStopping::default(),
+            beam_groups: 1,
+            diversity_penalty: 0.5,
             unknown: Unknown::default(),
             batch_tokens: 1024,
             sampling: SamplingConfig::default(),
@@ -190,7 +190,7 @@ impl SearchConfig {
 
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<(), SearchConfigError> {
-        let SearchConfig { beam, n_best, groups, sampling, .. } = self;
+        let SearchConfig { beam_size: beam, n_best, beam_groups: groups, sampling, .. } = self;
         let SamplingConfig { temperature, top_p, min_p, repetition_penalty, .. } = sampling;
         let positive = |x: &f32| *x > 0.0 && x.is_finite();
         refuse(*beam == 0, "beam", beam, "a beam of 1 or more; 1 is greedy")?;
@@ -252,8 +252,8 @@ mod tests {
             let config: SearchConfig = toml::from_str(text).expect("a table");
             config.check().expect_err("a refusal").to_string()
         };
-        assert_eq!(said("beam = 0"), "search.beam = 0");
-        assert_eq!(said("beam = 5\ngroups = 2"), "search.groups = 2");
+        assert_eq!(said("beam = 0"), "search.beam_size = 0");
+        assert_eq!(said("beam = 5\ngroups = 2"), "search.beam_groups = 2");
         assert_eq!(said("n_best = 6"), "search.n_best = 6");
         assert_eq!(said("[sampling]\ntemperature = 0.0"), "search.sampling.temperature = 0");
         assert_eq!(said("[sampling]\ntop_p = 1.5"), "search.sampling.top_p = 1.5");

@@ -33,7 +33,9 @@ mod translate;
 
 pub use align::{Align, Alignment};
 pub use classify::{LoadedClassifier, Prediction, log_probabilities, most_probable, read_padding, text_cut};
-pub use config::{LengthNorm, Method, SamplingConfig, SearchConfig, SearchConfigError, Stop, Unknown};
+pub use config::{
+    BeamStopping, LengthNorm, Method, SamplingConfig, SearchConfig, SearchConfigError, Unknown,
+};
 pub use constraint::{Allowed, Constraint, CoupletConfig, NamedPlaces, Places, Rule, Rules, broken_rules};
 pub use ensemble::Ensemble;
 pub use folder::{Folder, FolderError, Loaded};

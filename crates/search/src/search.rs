@@ -34,7 +34,7 @@ pub fn search_within<M: Model>(
     questions: &[Question],
     config: &SearchConfig,
 ) -> Vec<Vec<Hypothesis>> {
-    assert!(config.beam > 0 && config.groups > 0, "a beam of at least 1, in at least 1 group");
+    assert!(config.beam_size > 0 && config.beam_groups > 0, "a beam of at least 1, in at least 1 group");
     let (_, end) = model.ends();
     let sources: Vec<&[u32]> = questions.iter().map(|question| question.tokens).collect();
     match config.method {

@@ -1,6 +1,6 @@
 //! Searches of models that are small enough to look at everything they could write.
 
-use crate::config::{LengthNorm, Method, SamplingConfig, SearchConfig, Stop};
+use crate::config::{BeamStopping, LengthNorm, Method, SamplingConfig, SearchConfig};
 use crate::constraint::{Allowed, Constraint, Phrases, Prefix, Rules};
 use crate::ensemble::Ensemble;
 use crate::hypothesis::Hypothesis;
@@ -112,7 +112,7 @@ impl Model for Table {
 }
 
 fn config(beam: usize, limit: usize) -> SearchConfig {
-    SearchConfig { beam, max_length: Some(limit), ..SearchConfig::default() }
+    SearchConfig { beam_size: beam, max_length: Some(limit), ..SearchConfig::default() }
 }
 
 /// From the start, `a` is likelier than `b` (0.6 and 0.4), but after `a` all is open (0.5 and 0.5 for `a` and the end), while `b` surely
@@ -162,7 +162,7 @@ fn a_beam_finds_what_greed_misses() {
 #[test]
 fn groups_keep_away_from_each_other() {
     let first_tokens = |diversity| {
-        let config = SearchConfig { groups: 2, diversity, n_best: 2, ..config(2, 3) };
+        let config = SearchConfig { beam_groups: 2, diversity_penalty: diversity, n_best: 2, ..config(2, 3) };
         let mut first: Vec<u32> =
             search(&Fork, &[&[9]], &config)[0].iter().map(|found| found.tokens[0]).collect();
         first.sort_unstable();
@@ -337,7 +337,7 @@ fn settings() -> impl Strategy<Value = SearchConfig> {
             coverage_penalty: penalties.2,
             min_length: least,
             no_repeat_ngram: ngram,
-            stop: if exhaustive { Stop::Exhaustive } else { Stop::Early },
+            early_stopping: if exhaustive { BeamStopping::Never } else { BeamStopping::Heuristic },
             n_best: if exhaustive { 5 } else { 1 },
             ..config(2000, limit)
         }
@@ -367,7 +367,7 @@ proptest! {
             let mut all = table.all_outputs(source, &rules, &config);
             all.sort_by(|a, b| b.score.total_cmp(&a.score));
             prop_assert_eq!(found.is_empty(), all.is_empty());
-            let wanted = if config.stop == Stop::Early { 1 } else { 5 };
+            let wanted = if config.early_stopping == BeamStopping::Heuristic { 1 } else { 5 };
             for (found, best) in found.iter().zip(&all).take(wanted) {
                 prop_assert!((found.score - best.score).abs() < 1e-4, "{:?} instead of {:?}", found, best);
             }
@@ -378,11 +378,11 @@ proptest! {
     #[test]
     fn going_on_finds_nothing_worse(numbers in prop::collection::vec(0.01f32..1.0, 97), beam in 1usize..4) {
         let table = Table { vocabulary: 5, numbers };
-        let best = |stop| {
-            let found = search(&table, &[&[1, 4]], &SearchConfig { stop, ..config(beam, 6) });
+        let best = |early_stopping| {
+            let found = search(&table, &[&[1, 4]], &SearchConfig { early_stopping, ..config(beam, 6) });
             found[0][0].score
         };
-        prop_assert!(best(Stop::Exhaustive) >= best(Stop::Early));
+        prop_assert!(best(BeamStopping::Never) >= best(BeamStopping::Heuristic));
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(crate) fn freeze(params: &mut Params, config: &impl RunConfig) -> Result<Vec
     let event = |updates: Option<u64>| {
         let so_long = frozen.iter().filter(|(_, of)| **of == updates);
         let parts = parts::innermost(so_long.map(|(&param, _)| params.name(param)));
-        Event::Frozen { parts, updates, trained }
+        Event::Frozen { modules: parts, updates, trainable_parameters: trained }
     };
     Ok(lengths.into_iter().map(event).collect())
 }

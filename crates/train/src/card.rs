@@ -1,13 +1,13 @@
 //! The model card: what a folder holds, what it was made of, and how well it does.
 
 use crate::checkpoint::State;
-use crate::event::About;
+use crate::event::DatasetSummary;
 use couplet_tensor::Device;
 use std::fmt;
 
 /// What the card says.
 pub(crate) struct Card<'a> {
-    pub(crate) about: About,
+    pub(crate) about: DatasetSummary,
     /// The resolved config.
     pub(crate) config: &'a str,
     pub(crate) parameters: usize,
@@ -26,15 +26,15 @@ impl fmt::Display for Card<'_> {
         }
         writeln!(f, "| | |\n|---|---|")?;
         match self.about {
-            About::Pairs { pairs, left_out, vocabularies: [source, target] } => {
+            DatasetSummary::Pairs { pairs, skipped: left_out, vocabularies: [source, target] } => {
                 writeln!(f, "| training pairs | {pairs}, {left_out} too long ones left out |")?;
                 writeln!(f, "| vocabularies | {source} and {target} tokens |")?;
             }
-            About::Lines { lines, pieces, vocabulary } => {
+            DatasetSummary::Lines { lines, chunks: pieces, vocabulary } => {
                 writeln!(f, "| training texts | {lines}, in {pieces} pieces |")?;
                 writeln!(f, "| vocabulary | {vocabulary} tokens |")?;
             }
-            About::Texts { texts, cut, vocabulary, labels, beside } => {
+            DatasetSummary::Texts { texts, truncated: cut, vocabulary, labels, tabular_features: beside } => {
                 writeln!(f, "| training texts | {texts}, {cut} of them cut |")?;
                 writeln!(f, "| vocabulary | {vocabulary} tokens |\n| labels | {labels} |")?;
                 if beside > 0 {

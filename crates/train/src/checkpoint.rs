@@ -35,7 +35,7 @@ pub(crate) struct State {
     /// The seconds of training so far.
     pub(crate) seconds: f64,
     /// Those of them that went into updates.
-    pub(crate) updating: f64,
+    pub(crate) update_seconds: f64,
     /// How many steps the optimiser has made: fewer than updates where some were left out.
     pub(crate) optimiser_steps: u64,
     /// Updates that were left out because something was not finite; all, and those since the last good one.
@@ -54,7 +54,7 @@ pub(crate) struct State {
     pub(crate) plateau: u32,
     /// Larger batches are computed in parts, since one of so many tokens had no room.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) most_tokens: Option<usize>,
+    pub(crate) max_tokens: Option<usize>,
 }
 
 /// A validation that was better than all before.
@@ -77,7 +77,7 @@ impl State {
             update: 0,
             position: Position::default(),
             seconds: 0.0,
-            updating: 0.0,
+            update_seconds: 0.0,
             optimiser_steps: 0,
             skipped: 0,
             skipped_in_a_row: 0,
@@ -85,7 +85,7 @@ impl State {
             without_improvement: 0,
             rate_factor: 1.0,
             plateau: 0,
-            most_tokens: None,
+            max_tokens: None,
             best: None,
         }
     }

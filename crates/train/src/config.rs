@@ -3,8 +3,9 @@
 use crate::classify::ClassifyConfig;
 use crate::language::LanguageConfig;
 use crate::lessons::RunConfig;
-use crate::train_config::{BestBy, TrainConfig};
-use couplet_data::{BadLines, Files, Keep, PairCut, TokenizerConfig};
+use crate::renamed::new_name;
+use crate::train_config::{BestModelMetric, TrainConfig};
+use couplet_data::{BadLines, Files, PairTruncation, TokenizerConfig, TruncationSide};
 use couplet_nn::{ConfigError, EmbeddingConfig, ModelConfig, Tied};
 use couplet_search::{SearchConfig, Task};
 use serde::de::DeserializeOwned;
@@ -62,8 +63,8 @@ pub struct DataConfig {
     /// The most pairs that vocabularies are learnt from. Where there are more, every second, third, … is taken, so that they
     /// are spread over all of the text: words that are rare enough to be missed would hardly enter a vocabulary, and counting all
     /// words of a very large corpus takes long and much memory. 0 for all pairs.
-    #[serde(default = "vocabulary_pairs")]
-    pub vocabulary_pairs: usize,
+    #[serde(default = "vocabulary_sample")]
+    pub vocabulary_sample: usize,
     /// Whether lines that cannot be used are left out and counted.
     #[serde(default)]
     pub skip_bad_lines: bool,
@@ -72,10 +73,10 @@ pub struct DataConfig {
     pub max_tokens: usize,
     /// Which tokens of a longer source are kept; where nothing is said, the pair is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut_source: Option<Keep>,
+    pub truncate_source: Option<TruncationSide>,
     /// The same of a longer target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut_target: Option<Keep>,
+    pub truncate_target: Option<TruncationSide>,
     /// Whether both sides share one vocabulary, made of both as `[data.source]` says.
     #[serde(default)]
     pub joint_vocabulary: bool,
@@ -91,7 +92,7 @@ pub(crate) fn shuffle_buffer() -> usize {
     100_000
 }
 
-pub(crate) fn vocabulary_pairs() -> usize {
+pub(crate) fn vocabulary_sample() -> usize {
     2_000_000
 }
 
@@ -101,8 +102,8 @@ fn longest_pair() -> usize {
 
 impl DataConfig {
     /// What becomes of training pairs that are too long.
-    pub fn cut(&self) -> PairCut {
-        PairCut { tokens: self.max_tokens, source: self.cut_source, target: self.cut_target }
+    pub fn truncation(&self) -> PairTruncation {
+        PairTruncation { tokens: self.max_tokens, source: self.truncate_source, target: self.truncate_target }
     }
 }
 
@@ -158,12 +159,19 @@ impl ConfigFileError {
         }
     }
 
-    /// serde says "unknown field `a`, expected one of `b`, `c`": what is wrong, and what is possible.
-    fn wrong(place: String, said: &str) -> Self {
+    /// Splits serde's "unknown field `a`, expected one of `b`, `c`" into a message and a hint. A key of an earlier version, in `table`
+    /// as far as that is known, has its new name in the hint.
+    fn from_serde(place: String, said: &str, table: Option<&str>) -> Self {
         let said = said.trim().replace('`', "\"");
         let (message, hint) = match said.split_once(", expected ") {
             Some((message, possible)) => (message.to_owned(), Some(possible.to_owned())),
             None => (said, None),
+        };
+        let key = message.strip_prefix("unknown field \"").and_then(|rest| rest.strip_suffix('"'));
+        let name = key.and_then(|key| new_name(table, key).or_else(|| new_name(None, key)));
+        let hint = match (name, hint) {
+            (Some(name), Some(possible)) => Some(format!("did you mean \"{name}\"? {possible}")),
+            (_, hint) => hint,
         };
         ConfigFileError::Wrong { place, message, hint }
     }
@@ -256,7 +264,8 @@ pub(crate) fn parse<C: DeserializeOwned>(
     let at = |error: toml::de::Error| {
         let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
         let place = line.map_or(name.to_owned(), |line| format!("{name}:{line}"));
-        ConfigFileError::wrong(place, error.message())
+        let table = error.span().and_then(|span| table_at(text, span.start));
+        ConfigFileError::from_serde(place, error.message(), table)
     };
     let mut table: toml::Table = toml::from_str(text).map_err(at)?;
     // After each override as a text again: so that configs are read in one way only, each of which is much code.
@@ -274,8 +283,16 @@ pub(crate) fn parse<C: DeserializeOwned>(
         }
         let wrong = overrides.iter().zip(&texts).find(|(_, text)| same(text).is_some());
         let place = wrong.map_or(name.to_owned(), |(each, _)| format!("--set {each}"));
-        ConfigFileError::wrong(place, error.message())
+        let table = wrong.and_then(|(each, _)| each.split_once('=')?.0.rsplit_once('.'));
+        ConfigFileError::from_serde(place, error.message(), table.map(|(table, _)| table))
     })
+}
+
+/// Returns the name of the table that a position of a config is in: that of the last header before it.
+fn table_at(text: &str, position: usize) -> Option<&str> {
+    let header = |line: &'_ str| line.trim().starts_with('[');
+    let line = text[..position].lines().rev().find(|line| header(line))?;
+    line.trim().strip_prefix('[')?.split_once(']').map(|(table, _)| table.trim())
 }
 
 /// Why a prepared corpus and a model that copies do not go together, and what to do.
@@ -356,9 +373,12 @@ impl Config {
         if *stream && *shuffle_buffer == 0 {
             return wrong("data.shuffle_buffer = 0", "at least 1; thousands mix well");
         }
-        if *stream && self.train.steps.is_none() && self.train.schedule.ends_at_zero() {
+        if *stream && self.train.max_updates.is_none() && self.train.schedule.ends_at_zero() {
             let message = "data.stream with a schedule that ends with the last update";
-            return wrong(message, "how many updates a stream has is not known before; set train.steps");
+            return wrong(
+                message,
+                "how many updates a stream has is not known before; set train.max_updates",
+            );
         }
         let one_file = [&self.data.train, &self.data.valid].iter().all(|files| files.one_path().is_some());
         if self.data.max_tokens == 0 {
@@ -372,9 +392,9 @@ impl Config {
             let message = "data.joint_vocabulary with a [data.target] unlike [data.source]";
             return wrong(message, "one vocabulary is made as [data.source] says; leave [data.target] out");
         }
-        if self.model.decoder.tied == Tied::All && !joint_vocabulary {
-            let message = "model.decoder.tied = \"all\" without data.joint_vocabulary";
-            return wrong(message, "set data.joint_vocabulary = true, or use tied = \"output\"");
+        if self.model.decoder.tie_embeddings == Tied::All && !joint_vocabulary {
+            let message = "model.decoder.tie_embeddings = \"all\" without data.joint_vocabulary";
+            return wrong(message, "set data.joint_vocabulary = true, or use tie_embeddings = \"output\"");
         }
         if self.model.decoder.copy && self.data.prepared.is_some() {
             let message = "model.decoder.copy with data.prepared";
@@ -384,11 +404,12 @@ impl Config {
             let message = "model.decoder.copy with task = \"autoencode\"";
             return wrong(message, "it would copy word after word and learn nothing; leave it out");
         }
-        if self.train.best_by == BestBy::Metric && self.train.validate_outputs == 0 {
-            let message = "train.best_by = \"metric\" with train.validate_outputs = 0";
+        if self.train.best_model_metric == BestModelMetric::Metric && self.train.validation_translations == 0
+        {
+            let message = "train.best_model_metric = \"metric\" with train.validation_translations = 0";
             return wrong(
                 message,
-                "set train.validate_outputs to how many lines of data.valid are translated",
+                "set train.validation_translations to how many lines of data.valid are translated",
             );
         }
         Ok(())
@@ -509,6 +530,16 @@ mod tests {
     }
 
     #[test]
+    fn an_earlier_name_of_a_key_gets_its_new_one() {
+        let (message, hint) = error(&format!("{SMALL}[train]\nepochs = 2\nkeep = 3\n"), &[]);
+        assert_eq!(message, "c.toml:7: unknown field \"keep\"");
+        assert!(hint.starts_with("did you mean \"keep_checkpoints\"? one of \"epochs\", "), "{hint}");
+        let (message, hint) = error(SMALL, &["search.stop=never"]);
+        assert_eq!(message, "--set search.stop=never: unknown field \"stop\"");
+        assert!(hint.starts_with("did you mean \"early_stopping\"? one of "), "{hint}");
+    }
+
+    #[test]
     fn a_wrong_type_is_named_with_its_line() {
         let (message, hint) = error(&format!("{SMALL}[train]\nepochs = \"ten\"\n"), &[]);
         assert_eq!((message.as_str(), hint.as_str()), ("c.toml:6: invalid type: string \"ten\"", "u64"));
@@ -516,17 +547,18 @@ mod tests {
 
     #[test]
     fn any_key_can_be_set() {
-        let overrides = ["model.encoder.layers=1", "data.valid=c.tsv", "train.rate=0.5"].map(str::to_owned);
+        let overrides =
+            ["model.encoder.layers=1", "data.valid=c.tsv", "train.learning_rate=0.5"].map(str::to_owned);
         let config = Config::parse(SMALL, "c.toml", &overrides).unwrap();
-        assert_eq!((config.model.encoder.layers, config.train.rate), (Some(1), 0.5));
+        assert_eq!((config.model.encoder.layers, config.train.learning_rate), (Some(1), 0.5));
         assert_eq!(config.data.valid, Files::tsv("c.tsv"));
         let (message, _) = error(SMALL, &["model.encoder.layers=two"]);
         assert_eq!(message, "--set model.encoder.layers=two: invalid type: string \"two\"");
         assert_eq!(error(SMALL, &["rate"]).0, "--set rate: no = in it");
         // A file that lacks what the overrides give is not what is wrong.
-        let given = ["data.train=a.tsv", "data.valid=b.tsv", "train.rate=fast"];
+        let given = ["data.train=a.tsv", "data.valid=b.tsv", "train.learning_rate=fast"];
         let (message, _) = error("task = \"translate\"\n", &given);
-        assert_eq!(message, "--set train.rate=fast: invalid type: string \"fast\"");
+        assert_eq!(message, "--set train.learning_rate=fast: invalid type: string \"fast\"");
     }
 
     #[test]
@@ -541,10 +573,10 @@ mod tests {
 
     #[test]
     fn tied_sources_need_a_joint_vocabulary() {
-        let tied = ["model.decoder.tied=all", "model.decoder.hidden=256"];
+        let tied = ["model.decoder.tie_embeddings=all", "model.decoder.hidden=256"];
         assert_eq!(
             error(SMALL, &tied).0,
-            "c.toml: model.decoder.tied = \"all\" without data.joint_vocabulary"
+            "c.toml: model.decoder.tie_embeddings = \"all\" without data.joint_vocabulary"
         );
         let joint = "data.joint_vocabulary=true";
         let both = [tied[0], tied[1], joint].map(str::to_owned);

@@ -2,16 +2,16 @@
 
 use crate::config::{Config, DataConfig};
 use crate::error::TrainError;
-use crate::event::{About, Figure};
+use crate::event::{DatasetSummary, MetricValue};
 use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::prepared;
 use crate::training_set::TrainingSet;
 use crate::validate::mean_loss;
 use couplet_data::{
-    BadLines, DataError, END, Empty, Encode, Example, Feed, Fetch, Files, Pair, PairCut, PairIterator, Pairs,
-    Reading, START, Skipped, SourceWords, Stream, StreamOrder, StreamedText, Tokenizer, TokenizerConfig, UNK,
-    Weight, add_to_checksum, on_all_cores, read_texts,
+    BadLines, DataError, END, Empty, Encode, Example, Feed, Fetch, Files, Pair, PairIterator, PairTruncation,
+    Pairs, Reading, START, Skipped, SourceWords, Stream, StreamOrder, StreamedText, Tokenizer,
+    TokenizerConfig, UNK, Weight, add_to_checksum, on_all_cores, read_texts,
 };
 use couplet_metrics::bleu;
 use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq};
@@ -86,7 +86,7 @@ impl Corpus {
     ) -> Result<Corpus, DataError> {
         let (data, copies) = (&config.data, config.model.decoder.copy);
         let [source, target] = tokenizers_of(data, inherited, train)?;
-        let ids = on_all_cores(train, encoder(&source, &target, data.cut(), copies));
+        let ids = on_all_cores(train, encoder(&source, &target, data.truncation(), copies));
         let mut weights = corpora.to_vec();
         let mut rest = &ids[..];
         for corpus in &mut weights {
@@ -156,7 +156,7 @@ impl Corpus {
             seed: config.train.seed,
         };
         let copies = config.model.decoder.copy;
-        let encode = encoder(&source, &target, data.cut(), copies);
+        let encode = encoder(&source, &target, data.truncation(), copies);
         let stream = Stream::new(texts.collect(), encode, order);
         let train = TrainingSet::Streamed { stream: Arc::new(stream), checksum };
         let (valid_pairs, more) = Pairs::all(&data.valid)?;
@@ -233,12 +233,12 @@ impl Lessons for Corpus {
         if part == "decoder" { &self.target } else { &self.source }
     }
 
-    fn about(&self) -> About {
+    fn about(&self) -> DatasetSummary {
         let (pairs, vocabularies) =
             (self.train.count(), [&self.source, &self.target].map(Tokenizer::vocabulary_size));
         match self.texts {
-            Some(lines) => About::Lines { lines, pieces: pairs, vocabulary: vocabularies[0] },
-            None => About::Pairs { pairs, left_out: self.left_out, vocabularies },
+            Some(lines) => DatasetSummary::Lines { lines, chunks: pairs, vocabulary: vocabularies[0] },
+            None => DatasetSummary::Pairs { pairs, skipped: self.left_out, vocabularies },
         }
     }
 
@@ -285,9 +285,9 @@ impl Lessons for Corpus {
 
     fn validate(&self, model: &Seq2Seq, params: &Params, config: &Config) -> Validated {
         let loss = mean_loss(model, params, &self.valid, config.train.batch_tokens);
-        let lines = config.train.validate_outputs;
+        let lines = config.train.validation_translations;
         let bleu = (lines > 0).then(|| self.bleu(model, params, lines, &self.search(config)));
-        Validated { loss, figure: Figure::Perplexity(loss.exp()), bleu }
+        Validated { loss, figure: MetricValue::Perplexity(loss.exp()), bleu }
     }
 }
 
@@ -372,7 +372,7 @@ where
     I: Iterator<Item = Result<Pair, DataError>>,
 {
     // Spread over all pairs, since the beginning of a corpus is often unlike the rest of it.
-    let step = match config.vocabulary_pairs {
+    let step = match config.vocabulary_sample {
         0 => 1,
         most => count.div_ceil(most).max(1),
     };
@@ -407,7 +407,7 @@ fn train_tokenizer(
 }
 
 /// What makes ids of a pair, unless it is left out because it is too long; for a model that copies, with what it can copy.
-pub(crate) fn encoder(source: &Tokenizer, target: &Tokenizer, cut: PairCut, copies: bool) -> Encode {
+pub(crate) fn encoder(source: &Tokenizer, target: &Tokenizer, cut: PairTruncation, copies: bool) -> Encode {
     let (source, target) = (source.clone(), target.clone());
     Box::new(move |pair| {
         let words =
@@ -419,7 +419,7 @@ pub(crate) fn encoder(source: &Tokenizer, target: &Tokenizer, cut: PairCut, copi
 }
 
 /// What can be copied from a source: as much of it as the model reads.
-fn words_of(line: &str, source: &Tokenizer, target: &Tokenizer, cut: PairCut) -> Option<SourceWords> {
+fn words_of(line: &str, source: &Tokenizer, target: &Tokenizer, cut: PairTruncation) -> Option<SourceWords> {
     let words = SourceWords::new(line, source, target);
     let [left, _] = cut.apply([words.ids().to_vec(), Vec::new()])?;
     Some(words.with_ids(left))
@@ -428,7 +428,7 @@ fn words_of(line: &str, source: &Tokenizer, target: &Tokenizer, cut: PairCut) ->
 impl Examples {
     /// Turns pairs into ids, on all cores; for a model that copies, with what it can copy.
     pub fn new(pairs: &[Pair], source: &Tokenizer, target: &Tokenizer, copies: bool) -> Examples {
-        let examples = on_all_cores(pairs, encoder(source, target, PairCut::NONE, copies));
+        let examples = on_all_cores(pairs, encoder(source, target, PairTruncation::NONE, copies));
         examples.into_iter().flatten().collect()
     }
 

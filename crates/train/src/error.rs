@@ -164,9 +164,9 @@ impl TrainError {
             }
             TrainError::Differs { .. } => "give it the value that it had, or train into another --out",
             TrainError::OtherData { .. } => "give it the data that it had, or train into another --out",
-            TrainError::NoRoom { .. } => "lower data.max_tokens, or raise train.memory",
+            TrainError::NoRoom { .. } => "lower data.max_tokens, or raise train.memory_limit_gib",
             TrainError::NotFinite { .. } => {
-                "lower train.rate, raise train.warmup, or go on with --set train.not_finite=skip; --resume starts from the last checkpoint"
+                "lower train.learning_rate, raise train.warmup, or go on with --set train.on_non_finite=skip; --resume starts from the last checkpoint"
             }
         };
         Some(text.to_owned())

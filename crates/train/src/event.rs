@@ -11,7 +11,7 @@ pub enum Event {
     Start {
         /// What there is to learn from.
         #[serde(flatten)]
-        about: About,
+        about: DatasetSummary,
         /// Numbers in the model.
         parameters: usize,
         /// Updates that are planned; none where a stream must be read to its end to know.
@@ -28,11 +28,11 @@ pub enum Event {
         seed: u64,
     },
     /// Weights were taken over from another model.
-    Taken {
+    Initialized {
         /// Its folder.
         from: PathBuf,
         /// The parts that they belong to.
-        parts: Vec<String>,
+        modules: Vec<String>,
         /// How many numbers.
         parameters: usize,
         /// Whether a tokenizer came along.
@@ -41,7 +41,7 @@ pub enum Event {
     /// Tokens have word vectors of a file.
     Vectors {
         /// The part of the model: `encoder`, `decoder`.
-        part: &'static str,
+        module: &'static str,
         /// The file.
         path: PathBuf,
         /// Tokens in the dictionary, without the special ones.
@@ -54,12 +54,12 @@ pub enum Event {
     /// A part of the model does not learn.
     Frozen {
         /// What stays as it is.
-        parts: Vec<String>,
+        modules: Vec<String>,
         /// For how many updates; none for all of them.
         #[serde(skip_serializing_if = "Option::is_none")]
         updates: Option<u64>,
         /// Numbers that learn from the first update on.
-        trained: usize,
+        trainable_parameters: usize,
     },
     /// A run goes on that was stopped. What came after this update is lost, and made again.
     Resume {
@@ -68,12 +68,12 @@ pub enum Event {
         /// Seconds of training before.
         seconds: f64,
         /// Later checkpoints that cannot be used, and why.
-        passed_over: Vec<String>,
+        skipped_checkpoints: Vec<String>,
         /// Whether the validation set is another one: the best model is then chosen anew.
-        checked_anew: bool,
+        validation_changed: bool,
     },
     /// Some updates were made.
-    Step {
+    Update {
         /// How many so far.
         update: u64,
         /// How far through the data, in epochs.
@@ -81,9 +81,9 @@ pub enum Event {
         /// The mean loss of a target since the last of these events.
         loss: f64,
         /// The learning rate.
-        rate: f32,
+        learning_rate: f32,
         /// The norm of the last gradients.
-        norm: f32,
+        grad_norm: f32,
         /// Tokens of both sides, a second.
         tokens_per_second: f64,
         /// Seconds since the start.
@@ -97,14 +97,14 @@ pub enum Event {
         loss: f64,
         /// The figure that says more to a reader.
         #[serde(flatten)]
-        figure: Figure,
+        figure: MetricValue,
         /// BLEU of the lines that were translated, where that is wanted.
         #[serde(skip_serializing_if = "Option::is_none")]
         bleu: Option<f64>,
         /// Whether it is the best so far, and was saved.
         best: bool,
         /// How long it took, in seconds.
-        took: f64,
+        duration: f64,
         /// Seconds since the start.
         seconds: f64,
     },
@@ -113,10 +113,10 @@ pub enum Event {
         /// After how many updates.
         update: u64,
         /// How long it took, in seconds.
-        took: f64,
+        duration: f64,
     },
     /// Something could not be saved. The run goes on, and tries again the next time.
-    NotSaved {
+    SaveFailed {
         /// After how many updates.
         update: u64,
         /// What and why.
@@ -129,16 +129,16 @@ pub enum Event {
         /// The loss; none in a log stands for a number that is not finite.
         loss: f32,
         /// The norm of the gradients.
-        norm: f32,
+        grad_norm: f32,
         /// The numbers of the examples in its batch, the first ones.
         examples: Vec<u32>,
     },
     /// A batch had no room in memory: from now on, larger ones are computed in parts.
-    Split {
+    BatchSplit {
         /// In which update.
         update: u64,
         /// The most tokens that are computed at once.
-        most_tokens: usize,
+        max_tokens: usize,
     },
     /// The end.
     End {
@@ -153,20 +153,20 @@ pub enum Event {
         /// Seconds since the start.
         seconds: f64,
         /// Those of them that went into updates; the rest is validation, checkpoints and logs.
-        updating: f64,
+        update_seconds: f64,
     },
 }
 
 /// What there is to learn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum About {
+pub enum DatasetSummary {
     /// Sources and targets.
     Pairs {
         /// How many.
         pairs: usize,
         /// Pairs that were left out because they are too long.
-        left_out: usize,
+        skipped: usize,
         /// Tokens in both dictionaries.
         vocabularies: [usize; 2],
     },
@@ -175,7 +175,7 @@ pub enum About {
         /// How many.
         lines: usize,
         /// In how many pieces they are read.
-        pieces: usize,
+        chunks: usize,
         /// Tokens in the dictionary.
         vocabulary: usize,
     },
@@ -184,20 +184,20 @@ pub enum About {
         /// How many.
         texts: usize,
         /// How many of them were cut because they are too long.
-        cut: usize,
+        truncated: usize,
         /// Tokens in the dictionary.
         vocabulary: usize,
         /// What a text can be.
         labels: usize,
         /// Numbers that stand beside each text.
-        beside: usize,
+        tabular_features: usize,
     },
 }
 
 /// How well a model does, in the words of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Figure {
+pub enum MetricValue {
     /// `e^loss`
     Perplexity(f64),
     /// The share of labels that are right, from 0 to 100.

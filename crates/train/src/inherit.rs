@@ -70,7 +70,7 @@ impl Inherited {
                         "[{key}] with train.init_from = \"{}\", whose tokenizer comes with its vectors",
                         from.display()
                     ),
-                    hint: format!("leave [{key}] out, or take other parts only: see train.take"),
+                    hint: format!("leave [{key}] out, or take other parts only: see train.init_modules"),
                 });
             }
             *own = said;
@@ -131,9 +131,14 @@ impl Other {
     /// The names of what is taken, where this model has them: those of the parts that the config names, or all.
     fn taken(&self, train: &TrainConfig) -> Result<Vec<&String>, TrainError> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        check_parts("train.take", &train.take, &names, &format!("{} has", self.folder.path().display()))?;
+        check_parts(
+            "train.init_modules",
+            &train.init_modules,
+            &names,
+            &format!("{} has", self.folder.path().display()),
+        )?;
         let wanted = |name: &&String| {
-            train.take.is_empty() || train.take.iter().any(|part| parts::belongs(name, part))
+            train.init_modules.is_empty() || train.init_modules.iter().any(|part| parts::belongs(name, part))
         };
         Ok(self.names.iter().filter(wanted).collect())
     }
@@ -149,10 +154,10 @@ pub(crate) fn take_over(params: &mut Params, train: &TrainConfig) -> Result<Opti
         match params.find(name) {
             Some(param) => taken.push(param),
             // Without a list, what this model does not have is left behind.
-            None if train.take.is_empty() => {}
+            None if train.init_modules.is_empty() => {}
             None => {
                 return Err(TrainError::Start {
-                    message: format!("train.take: this model has no {name}, {} has", from.display()),
+                    message: format!("train.init_modules: this model has no {name}, {} has", from.display()),
                     hint: parts_hint(params.iter().map(|param| params.name(param)), "this model has"),
                 });
             }
@@ -167,11 +172,11 @@ pub(crate) fn take_over(params: &mut Params, train: &TrainConfig) -> Result<Opti
     }
     weights::read_some(params, &taken, &other.bytes).map_err(|error| TrainError::Start {
         message: format!("train.init_from = \"{}\": {error}", from.display()),
-        hint: "give both models the same sizes, or name the parts that fit in train.take".to_owned(),
+        hint: "give both models the same sizes, or name the parts that fit in train.init_modules".to_owned(),
     })?;
-    Ok(Some(Event::Taken {
+    Ok(Some(Event::Initialized {
         from: from.clone(),
-        parts: parts::innermost(taken.iter().map(|&param| params.name(param))),
+        modules: parts::innermost(taken.iter().map(|&param| params.name(param))),
         parameters: taken.iter().map(|&param| size(params, param)).sum(),
         tokenizer: [0, 1].into_iter().any(|side| of_tokens(side, &names, &other.names)),
     }))

@@ -1,7 +1,7 @@
 //! What a task is to the training loop.
 
 use crate::error::TrainError;
-use crate::event::{About, Figure};
+use crate::event::{DatasetSummary, MetricValue};
 use crate::inherit::Inherited;
 use crate::train_config::TrainConfig;
 use couplet_data::{DataError, Example, Feed, Skipped, Tokenizer, TokenizerConfig};
@@ -51,7 +51,7 @@ pub trait Lessons: Sized {
     fn tokenizer(&self, part: &str) -> &Tokenizer;
 
     /// What there is to learn from.
-    fn about(&self) -> About;
+    fn about(&self) -> DatasetSummary;
 
     /// The files of a model folder besides `model.toml`, config and weights.
     fn files(&self, folder: &Folder) -> Vec<(PathBuf, String)>;
@@ -103,7 +103,7 @@ pub struct Validated {
     /// The mean loss of a target, without smoothing.
     pub loss: f64,
     /// The figure that says more to a reader.
-    pub figure: Figure,
+    pub figure: MetricValue,
     /// The BLEU of what a search finds, where that is wanted.
     pub bleu: Option<f64>,
 }
@@ -112,8 +112,8 @@ impl Validated {
     /// The task's metric: the larger, the better.
     pub(crate) fn metric(&self) -> Option<f64> {
         match self.figure {
-            Figure::Accuracy(percent) => Some(percent),
-            Figure::Perplexity(_) => self.bleu,
+            MetricValue::Accuracy(percent) => Some(percent),
+            MetricValue::Perplexity(_) => self.bleu,
         }
     }
 }

@@ -57,7 +57,10 @@ impl<'a> Log<'a> {
             self.events = None;
         }
         for message in failed {
-            (self.observer)(&Event::NotSaved { update: 0, message: format!("{message}; no more is logged") });
+            (self.observer)(&Event::SaveFailed {
+                update: 0,
+                message: format!("{message}; no more is logged"),
+            });
         }
     }
 }

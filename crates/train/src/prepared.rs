@@ -18,7 +18,7 @@ use crate::lessons::Lessons;
 use crate::same_run::difference_apart_from;
 use crate::training_set::TrainingSet;
 use couplet_data::{
-    Batches, CHUNK, CorpusFile, CorpusWriter, DataError, Encode, Fetch, Pair, PairCut, Pairs, Skipped,
+    Batches, CHUNK, CorpusFile, CorpusWriter, DataError, Encode, Fetch, Pair, PairTruncation, Pairs, Skipped,
     Tokenizer, Weight, on_all_cores, write_whole,
 };
 use couplet_search::Task;
@@ -120,7 +120,7 @@ pub struct Report {
     /// Training pairs.
     pub pairs: usize,
     /// Those that were too long.
-    pub left_out: usize,
+    pub skipped: usize,
     /// Validation pairs.
     pub valid_pairs: usize,
     /// The sizes of the vocabularies.
@@ -201,12 +201,17 @@ pub fn prepare(config: &Config, out: &Path, watch: Watch<'_>) -> Result<Skipped,
     for (files, corpus) in data.train.apart().zip(&mut weights) {
         let pairs = watch.over(pairs_of(&files)?, |pairs| Preparing::Writing(done + pairs, count));
         let read = corpus.examples as usize;
-        corpus.examples = write(&mut train, pairs, &encoder(&source, &target, data.cut(), false))? as u32;
+        corpus.examples =
+            write(&mut train, pairs, &encoder(&source, &target, data.truncation(), false))? as u32;
         done += read;
     }
     train.finish()?;
     let mut valid = CorpusWriter::create(&folder.beside.join(VALID), vocabularies)?;
-    write(&mut valid, valid_pairs.iter().cloned().map(Ok), &encoder(&source, &target, PairCut::NONE, false))?;
+    write(
+        &mut valid,
+        valid_pairs.iter().cloned().map(Ok),
+        &encoder(&source, &target, PairTruncation::NONE, false),
+    )?;
     valid.finish()?;
 
     let texts =
@@ -269,7 +274,7 @@ pub fn report(folder: &Path, config: &Config) -> Result<Report, DataError> {
     let batches = Batches::new(lengths, batch_tokens, config.train.seed).weighted(&weights);
     Ok(Report {
         pairs: corpus.count(),
-        left_out: corpus.left_out(),
+        skipped: corpus.left_out(),
         valid_pairs: CorpusFile::open(folder.join(VALID))?.count(),
         vocabularies: corpus.vocabularies(),
         tokens,

@@ -10,17 +10,17 @@ const FREE: [&str; 13] = [
     "data.prepared",
     "data.skip_bad_lines",
     "train.epochs",
-    "train.steps",
+    "train.max_updates",
     "train.minutes",
-    "train.memory",
+    "train.memory_limit_gib",
     "train.patience",
     "train.checkpoint_every",
-    "train.keep",
+    "train.keep_checkpoints",
     "train.tensorboard",
     "search",
 ];
 
-/// A key that two configs give different values, with both: `train.rate`, `0.1`, `0.2`.
+/// A key that two configs give different values, with both: `train.learning_rate`, `0.1`, `0.2`.
 pub(crate) fn difference(before: &str, now: &str) -> Option<[String; 3]> {
     let table = |text: &str| text.parse::<Table>().unwrap_or_default();
     difference_apart_from(&FREE, &table(before), &table(now))

@@ -4,7 +4,7 @@
 //! of it. The data is a protocol buffer, an `Event` with a wall time (field 1, a double), a step (field 2) and either the version of the
 //! format (field 3, a text) or a summary (field 5) of values (field 1), each with a tag (field 1, a text) and a number (field 2, a float).
 
-use crate::event::{Event, Figure};
+use crate::event::{Event, MetricValue};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -54,7 +54,7 @@ fn now() -> f64 {
 /// The numbers of an event by their tags, and its step.
 fn numbers(said: &Event) -> (u64, Vec<(&'static str, f32)>) {
     match said {
-        Event::Step { update, loss, rate, norm, tokens_per_second, .. } => {
+        Event::Update { update, loss, learning_rate: rate, grad_norm: norm, tokens_per_second, .. } => {
             let speed = *tokens_per_second as f32;
             let numbers = vec![
                 ("train/loss", *loss as f32),
@@ -66,8 +66,8 @@ fn numbers(said: &Event) -> (u64, Vec<(&'static str, f32)>) {
         }
         Event::Validation { update, loss, figure, bleu, .. } => {
             let figure = match figure {
-                Figure::Perplexity(perplexity) => ("valid/perplexity", *perplexity as f32),
-                Figure::Accuracy(percent) => ("valid/accuracy", *percent as f32),
+                MetricValue::Perplexity(perplexity) => ("valid/perplexity", *perplexity as f32),
+                MetricValue::Accuracy(percent) => ("valid/accuracy", *percent as f32),
             };
             let bleu = bleu.map(|bleu| ("valid/bleu", bleu as f32));
             (*update, [("valid/loss", *loss as f32), figure].into_iter().chain(bleu).collect())
@@ -152,12 +152,12 @@ mod tests {
     /// The file of the fixture, which the tensorboard package has read: these bytes, and these numbers.
     #[test]
     fn tensorboard_reads_what_was_written() {
-        let step = |update: u64| Event::Step {
+        let step = |update: u64| Event::Update {
             update,
             epoch: 0.5,
             loss: 4.0 / update as f64,
-            rate: 0.001,
-            norm: 1.5,
+            learning_rate: 0.001,
+            grad_norm: 1.5,
             tokens_per_second: 1000.0 + update as f64,
             seconds: 1.0,
         };
@@ -167,15 +167,15 @@ mod tests {
             figure,
             bleu,
             best: true,
-            took: 0.5,
+            duration: 0.5,
             seconds: 2.0,
         };
         let said = [
             step(10),
             step(300),
-            validation(Figure::Perplexity(9.5), Some(12.5)),
-            validation(Figure::Accuracy(50.0), None),
-            Event::Checkpoint { update: 300, took: 0.1 },
+            validation(MetricValue::Perplexity(9.5), Some(12.5)),
+            validation(MetricValue::Accuracy(50.0), None),
+            Event::Checkpoint { update: 300, duration: 0.1 },
         ];
         let records = said.iter().enumerate().filter_map(|(i, said)| record_of(said, 1000.0 + i as f64));
         let bytes: Vec<u8> = std::iter::once(first_record(1000.0)).chain(records).flatten().collect();

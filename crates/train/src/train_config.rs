@@ -13,21 +13,21 @@ pub struct TrainConfig {
     pub epochs: u64,
     /// The most updates, whatever the epochs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<u64>,
+    pub max_updates: Option<u64>,
     /// The most minutes, whatever the epochs; those before a stop count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minutes: Option<f64>,
     /// Tokens of both sides in a batch.
     pub batch_tokens: usize,
     /// Batches whose gradients make one update.
-    pub accumulate: usize,
+    pub gradient_accumulation_steps: usize,
     /// The most memory in GiB; a batch that needs more is computed in parts. Without it, what the system has free.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<f64>,
+    pub memory_limit_gib: Option<f64>,
     /// What makes new weights of gradients.
     pub optimiser: OptimiserKind,
     /// The learning rate.
-    pub rate: f32,
+    pub learning_rate: f32,
     /// How much Adam and Lion remember of earlier gradients, and of their squares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub betas: Option<[f32; 2]>,
@@ -45,7 +45,7 @@ pub struct TrainConfig {
     /// With the schedule `plateau`: what the rate is multiplied with then.
     pub plateau_factor: f32,
     /// The largest norm of all gradients together.
-    pub clip: f32,
+    pub clip_grad_norm: f32,
     /// The share of a target that is spread over all that it could be: tokens or labels. Where nothing is said, each task has
     /// its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,22 +56,22 @@ pub struct TrainConfig {
     pub scheduled_sampling_warmup: u64,
     /// What a moving average of the weights keeps of itself in an update at most, 0.999 for example; it is then what is validated and
     /// saved as the model. 0 for none.
-    pub average: f32,
+    pub ema_decay: f32,
     /// What to do about a loss or a gradient that is no finite number.
-    pub not_finite: NotFinite,
+    pub on_non_finite: OnNonFinite,
     /// Updates between validations.
     pub validate_every: u64,
     /// Lines of the validation set that are translated for the metric; 0 for none.
-    pub validate_outputs: usize,
+    pub validation_translations: usize,
     /// What makes a model the best.
-    pub best_by: BestBy,
+    pub best_model_metric: BestModelMetric,
     /// Stop after so many validations without a better one; 0 for never.
     pub patience: u32,
     /// Updates between checkpoints; without it, those between validations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_every: Option<u64>,
     /// How many checkpoints are kept, the last ones.
-    pub keep: usize,
+    pub keep_checkpoints: usize,
     /// Whether to write event files for TensorBoard.
     pub tensorboard: bool,
     /// What all random numbers follow from.
@@ -81,13 +81,13 @@ pub struct TrainConfig {
     pub init_from: Option<PathBuf>,
     /// The parts of that model that are taken; without a list, all that this model has, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub take: Vec<String>,
+    pub init_modules: Vec<String>,
     /// The parts of this model that do not learn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub freeze: Vec<String>,
     /// For how many updates they do not; 0 for all of them.
     #[serde(skip_serializing_if = "is_zero")]
-    pub freeze_steps: u64,
+    pub freeze_updates: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -139,7 +139,7 @@ impl Schedule {
 /// What makes a model the best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum BestBy {
+pub enum BestModelMetric {
     /// The lowest loss on the validation set.
     #[default]
     Loss,
@@ -152,7 +152,7 @@ pub enum BestBy {
 /// What to do about a loss or a gradient that is no finite number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum NotFinite {
+pub enum OnNonFinite {
     /// Stop, and say where.
     #[default]
     Stop,
@@ -164,13 +164,13 @@ impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
             epochs: 10,
-            steps: None,
+            max_updates: None,
             minutes: None,
             batch_tokens: 4096,
-            accumulate: 1,
-            memory: None,
+            gradient_accumulation_steps: 1,
+            memory_limit_gib: None,
             optimiser: OptimiserKind::default(),
-            rate: 1e-3,
+            learning_rate: 1e-3,
             betas: None,
             momentum: 0.9,
             weight_decay: None,
@@ -178,24 +178,24 @@ impl Default for TrainConfig {
             warmup: 0,
             plateau_patience: 1,
             plateau_factor: 0.5,
-            clip: 1.0,
+            clip_grad_norm: 1.0,
             label_smoothing: None,
             scheduled_sampling: 0.0,
             scheduled_sampling_warmup: 0,
-            average: 0.0,
-            not_finite: NotFinite::default(),
+            ema_decay: 0.0,
+            on_non_finite: OnNonFinite::default(),
             validate_every: 200,
-            validate_outputs: 0,
-            best_by: BestBy::default(),
+            validation_translations: 0,
+            best_model_metric: BestModelMetric::default(),
             patience: 5,
             checkpoint_every: None,
-            keep: 2,
+            keep_checkpoints: 2,
             tensorboard: false,
             seed: 1,
             init_from: None,
-            take: Vec::new(),
+            init_modules: Vec::new(),
             freeze: Vec::new(),
-            freeze_steps: 0,
+            freeze_updates: 0,
         }
     }
 }
@@ -204,7 +204,7 @@ impl TrainConfig {
     /// The rate of an update, the first being 1, of so many that are planned.
     pub fn rate_at(&self, update: u64, planned: u64) -> f32 {
         if update < self.warmup {
-            return self.rate * update as f32 / self.warmup as f32;
+            return self.learning_rate * update as f32 / self.warmup as f32;
         }
         // The share of the way down that lies behind the updates before this one.
         let behind = || {
@@ -212,10 +212,10 @@ impl TrainConfig {
             ((update - 1).saturating_sub(self.warmup) as f32 / length as f32).min(1.0)
         };
         match self.schedule {
-            Schedule::Constant | Schedule::Plateau => self.rate,
-            Schedule::InverseSqrt => self.rate * (self.warmup.max(1) as f32 / update as f32).sqrt(),
-            Schedule::Cosine => self.rate * 0.5 * (1.0 + (std::f32::consts::PI * behind()).cos()),
-            Schedule::Linear => self.rate * (1.0 - behind()),
+            Schedule::Constant | Schedule::Plateau => self.learning_rate,
+            Schedule::InverseSqrt => self.learning_rate * (self.warmup.max(1) as f32 / update as f32).sqrt(),
+            Schedule::Cosine => self.learning_rate * 0.5 * (1.0 + (std::f32::consts::PI * behind()).cos()),
+            Schedule::Linear => self.learning_rate * (1.0 - behind()),
         }
     }
 
@@ -226,7 +226,7 @@ impl TrainConfig {
 
     /// For how many updates the parts of `freeze` stay as they are; none for all of them.
     pub fn frozen_for(&self) -> Option<u64> {
-        (self.freeze_steps > 0).then_some(self.freeze_steps)
+        (self.freeze_updates > 0).then_some(self.freeze_updates)
     }
 
     /// Updates between checkpoints.
@@ -265,9 +265,19 @@ impl TrainConfig {
         let sampling = self.scheduled_sampling;
         let minutes = self.minutes.unwrap_or(f64::INFINITY);
         let rules: [(bool, &str, String, &str); 14] = [
-            (above_zero(self.rate), "rate", self.rate.to_string(), "a number above 0"),
+            (
+                above_zero(self.learning_rate),
+                "learning_rate",
+                self.learning_rate.to_string(),
+                "a number above 0",
+            ),
             (minutes > 0.0, "minutes", minutes.to_string(), "a number above 0"),
-            (self.clip > 0.0, "clip", self.clip.to_string(), "a number above 0"),
+            (
+                self.clip_grad_norm > 0.0,
+                "clip_grad_norm",
+                self.clip_grad_norm.to_string(),
+                "a number above 0",
+            ),
             (share(smoothing), "label_smoothing", smoothing.to_string(), fraction),
             (betas.into_iter().all(share), "betas", format!("{betas:?}"), "two shares from 0 to below 1"),
             (share(self.momentum), "momentum", self.momentum.to_string(), fraction),
@@ -278,14 +288,19 @@ impl TrainConfig {
                 sampling.to_string(),
                 "a share from 0 to 1",
             ),
-            (share(self.average), "average", self.average.to_string(), fraction),
+            (share(self.ema_decay), "ema_decay", self.ema_decay.to_string(), fraction),
             (
                 above_zero(self.plateau_factor) && self.plateau_factor < 1.0,
                 "plateau_factor",
                 self.plateau_factor.to_string(),
                 "a number between 0 and 1",
             ),
-            (self.accumulate > 0, "accumulate", self.accumulate.to_string(), "at least 1"),
+            (
+                self.gradient_accumulation_steps > 0,
+                "gradient_accumulation_steps",
+                self.gradient_accumulation_steps.to_string(),
+                "at least 1",
+            ),
             (self.validate_every > 0, "validate_every", self.validate_every.to_string(), "at least 1"),
             (
                 self.checkpoint_every() > 0,
@@ -293,12 +308,12 @@ impl TrainConfig {
                 self.checkpoint_every().to_string(),
                 "at least 1",
             ),
-            (self.keep > 0, "keep", self.keep.to_string(), "at least 1"),
+            (self.keep_checkpoints > 0, "keep_checkpoints", self.keep_checkpoints.to_string(), "at least 1"),
         ];
         let wrong = |message: &str, hint| Err(ConfigFileError::refused(name, message, hint));
-        if self.init_from.is_none() && !self.take.is_empty() {
+        if self.init_from.is_none() && !self.init_modules.is_empty() {
             return wrong(
-                "train.take without train.init_from",
+                "train.init_modules without train.init_from",
                 "name the model folder that they are taken from",
             );
         }
@@ -308,8 +323,8 @@ impl TrainConfig {
                 "say which share of the tokens it rises to",
             );
         }
-        if self.freeze.is_empty() && self.freeze_steps > 0 {
-            return wrong("train.freeze_steps without train.freeze", "name the parts that do not learn");
+        if self.freeze.is_empty() && self.freeze_updates > 0 {
+            return wrong("train.freeze_updates without train.freeze", "name the parts that do not learn");
         }
         match rules.into_iter().find(|(kept, ..)| !kept) {
             Some((_, key, value, hint)) => {
@@ -325,7 +340,7 @@ mod tests {
     use super::*;
 
     fn rates(schedule: Schedule, updates: [u64; 6]) -> [f32; 6] {
-        let config = TrainConfig { rate: 1.0, warmup: 4, schedule, ..TrainConfig::default() };
+        let config = TrainConfig { learning_rate: 1.0, warmup: 4, schedule, ..TrainConfig::default() };
         updates.map(|update| config.rate_at(update, 12))
     }
 
@@ -363,8 +378,11 @@ mod tests {
     fn what_makes_no_sense_is_named() {
         let said = |config: TrainConfig| config.check("c.toml").unwrap_err().to_string();
         let usual = TrainConfig::default;
-        assert_eq!(said(TrainConfig { rate: -1.0, ..usual() }), "c.toml: train.rate = -1");
-        assert_eq!(said(TrainConfig { accumulate: 0, ..usual() }), "c.toml: train.accumulate = 0");
+        assert_eq!(said(TrainConfig { learning_rate: -1.0, ..usual() }), "c.toml: train.learning_rate = -1");
+        assert_eq!(
+            said(TrainConfig { gradient_accumulation_steps: 0, ..usual() }),
+            "c.toml: train.gradient_accumulation_steps = 0"
+        );
         assert_eq!(
             said(TrainConfig { betas: Some([0.9, 1.0]), ..usual() }),
             "c.toml: train.betas = [0.9, 1.0]"

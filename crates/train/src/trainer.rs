@@ -11,7 +11,7 @@ use crate::lessons::{Lessons, RunConfig, Validated};
 use crate::log::Log;
 use crate::same_run::difference;
 use crate::store::{Found, Store};
-use crate::train_config::{BestBy, NotFinite, Schedule};
+use crate::train_config::{BestModelMetric, OnNonFinite, Schedule};
 use couplet_data::{Example, Feed};
 use couplet_search::{Folder, Manifest};
 use couplet_tensor::optimiser::{Average, Optimiser, gradient_norm};
@@ -122,7 +122,7 @@ impl<L: Lessons> Trainer<L> {
         device: &Device,
         folder: Option<Folder>,
     ) -> Result<Trainer<L>, TrainError> {
-        let keep = config.train().keep;
+        let keep = config.train().keep_checkpoints;
         let store = folder.map(|folder| Store::open(folder, keep)).transpose()?;
         if let Some(store) = store.as_ref().filter(|store| store.holds_a_run()) {
             return Err(TrainError::Occupied { path: store.folder().path().to_owned() });
@@ -145,7 +145,7 @@ impl<L: Lessons> Trainer<L> {
         device: &Device,
         folder: Folder,
     ) -> Result<Trainer<L>, TrainError> {
-        let store = Store::open(folder.clone(), config.train().keep)?;
+        let store = Store::open(folder.clone(), config.train().keep_checkpoints)?;
         if !store.holds_a_run() {
             drop(store);
             return Trainer::new(config, lessons, device, Some(folder));
@@ -208,16 +208,16 @@ impl<L: Lessons> Trainer<L> {
         beginnings.extend(freeze(&mut params, &config)?);
         let feed = lessons.feed(&config)?;
         give_heap_back();
-        let of_epochs = feed
-            .per_epoch()
-            .map(|batches| train.epochs.saturating_mul(batches as u64).div_ceil(train.accumulate as u64));
+        let of_epochs = feed.per_epoch().map(|batches| {
+            train.epochs.saturating_mul(batches as u64).div_ceil(train.gradient_accumulation_steps as u64)
+        });
         Ok(Trainer {
-            optimiser: Optimiser::new(train.rule()).clipped(train.clip),
-            average: (train.average > 0.0).then(|| Average::new(&params, train.average)),
+            optimiser: Optimiser::new(train.rule()).clipped(train.clip_grad_norm),
+            average: (train.ema_decay > 0.0).then(|| Average::new(&params, train.ema_decay)),
             state: State::new(lessons.checksums()),
             saved: None,
-            planned: [train.steps, of_epochs].into_iter().flatten().min(),
-            memory: memory_limit(device, train.memory),
+            planned: [train.max_updates, of_epochs].into_iter().flatten().min(),
+            memory: memory_limit(device, train.memory_limit_gib),
             config,
             lessons,
             feed,
@@ -271,15 +271,16 @@ impl<L: Lessons> Trainer<L> {
                 break reason;
             }
             let update_began = Instant::now();
-            let taken: Vec<_> = batches.by_ref().take(train.accumulate).collect::<Result<_, _>>()?;
+            let taken: Vec<_> =
+                batches.by_ref().take(train.gradient_accumulation_steps).collect::<Result<_, _>>()?;
             let Some(last) = taken.last() else { break Reason::Done };
             let epoch = feed.epochs_after(last);
             self.state.position = last.next;
-            let most_tokens = self.state.most_tokens;
+            let most_tokens = self.state.max_tokens;
             let parts: Vec<Vec<Example>> = taken.into_iter().map(|stop| stop.examples).collect();
             let updated = self.update_from(&parts)?;
             let took = update_began.elapsed().as_secs_f64();
-            self.state.updating += took;
+            self.state.update_seconds += took;
             recent.add(&updated, took);
             self.state.seconds = before + began.elapsed().as_secs_f64();
             self.say_what_happened(&mut log, &updated, &parts, most_tokens);
@@ -313,9 +314,9 @@ impl<L: Lessons> Trainer<L> {
             self.save(log)?;
         }
         self.write_card()?;
-        let State { update, skipped, seconds, updating, .. } = self.state;
+        let State { update, skipped, seconds, update_seconds: updating, .. } = self.state;
         let best_loss = self.state.best.map_or(f64::INFINITY, |best| best.loss);
-        log.say(&Event::End { reason, update, best_loss, skipped, seconds, updating });
+        log.say(&Event::End { reason, update, best_loss, skipped, seconds, update_seconds: updating });
         self.exchange_average();
         let Trainer { lessons, model, params, .. } = self;
         Ok(Trained { lessons, model, params, best_loss, updates: update })
@@ -391,7 +392,7 @@ impl<L: Lessons> Trainer<L> {
         self.state.skipped += 1;
         self.state.skipped_in_a_row += 1;
         let hopeless = self.state.skipped_in_a_row >= MOST_SKIPPED;
-        if self.config.train().not_finite == NotFinite::Skip && !hopeless {
+        if self.config.train().on_non_finite == OnNonFinite::Skip && !hopeless {
             return Ok(());
         }
         let named: Vec<String> = first_examples(batches).iter().map(ToString::to_string).collect();
@@ -414,7 +415,12 @@ impl<L: Lessons> Trainer<L> {
         if let Some(Resumed { passed_over, checked_anew }) = &self.resumed {
             let (update, seconds) = (self.state.update, self.state.seconds);
             let (passed_over, checked_anew) = (passed_over.clone(), *checked_anew);
-            log.say(&Event::Resume { update, seconds, passed_over, checked_anew });
+            log.say(&Event::Resume {
+                update,
+                seconds,
+                skipped_checkpoints: passed_over,
+                validation_changed: checked_anew,
+            });
         }
     }
 
@@ -428,21 +434,21 @@ impl<L: Lessons> Trainer<L> {
         let update = self.state.update;
         if updated.skipped {
             let (loss, norm, examples) = (updated.loss, updated.norm, first_examples(batches));
-            log.say(&Event::Skipped { update, loss, norm, examples });
+            log.say(&Event::Skipped { update, loss, grad_norm: norm, examples });
         }
-        if let Some(most_tokens) = self.state.most_tokens.filter(|&now| Some(now) != most_tokens) {
-            log.say(&Event::Split { update, most_tokens });
+        if let Some(most_tokens) = self.state.max_tokens.filter(|&now| Some(now) != most_tokens) {
+            log.say(&Event::BatchSplit { update, max_tokens: most_tokens });
         }
     }
 
     fn report(&self, log: &mut Log<'_>, recent: &mut Recent, norm: f32, epoch: f64) {
         let Recent { loss, targets, tokens, seconds } = std::mem::take(recent);
-        log.say(&Event::Step {
+        log.say(&Event::Update {
             update: self.state.update,
             epoch,
             loss: loss / targets.max(1) as f64,
-            rate: self.rate(),
-            norm,
+            learning_rate: self.rate(),
+            grad_norm: norm,
             tokens_per_second: tokens as f64 / seconds.max(1e-9),
             seconds: self.state.seconds,
         });
@@ -462,9 +468,9 @@ impl<L: Lessons> Trainer<L> {
         let validated = self.lessons.validate(&self.model, &self.params, &self.config);
         let took = began.elapsed().as_secs_f64();
         let Validated { loss, figure, bleu } = validated;
-        let goodness = match self.config.train().best_by {
-            BestBy::Metric => validated.metric().unwrap_or(-loss),
-            BestBy::Loss | BestBy::Perplexity => -loss,
+        let goodness = match self.config.train().best_model_metric {
+            BestModelMetric::Metric => validated.metric().unwrap_or(-loss),
+            BestModelMetric::Loss | BestModelMetric::Perplexity => -loss,
         };
         let mut better = !goodness.is_nan() && self.state.best.is_none_or(|best| goodness > best.goodness);
         let mut saved = Ok(());
@@ -481,7 +487,7 @@ impl<L: Lessons> Trainer<L> {
         }
         self.count_validation(better);
         let seconds = self.state.seconds;
-        log.say(&Event::Validation { update, loss, figure, bleu, best: better, took, seconds });
+        log.say(&Event::Validation { update, loss, figure, bleu, best: better, duration: took, seconds });
         self.survive(log, saved)?;
         let written = if better { self.write_card() } else { Ok(()) };
         self.survive(log, written)
@@ -505,7 +511,7 @@ impl<L: Lessons> Trainer<L> {
     fn survive(&self, log: &mut Log<'_>, saved: Result<(), TrainError>) -> Result<(), TrainError> {
         match saved {
             Err(error @ TrainError::Write { .. }) => {
-                log.say(&Event::NotSaved { update: self.state.update, message: error.to_string() });
+                log.say(&Event::SaveFailed { update: self.state.update, message: error.to_string() });
                 Ok(())
             }
             other => other,
@@ -527,7 +533,7 @@ impl<L: Lessons> Trainer<L> {
         tensors.extend(average);
         store.save(&self.state, &tensors)?;
         self.saved = Some(self.state.clone());
-        log.say(&Event::Checkpoint { update: self.state.update, took: began.elapsed().as_secs_f64() });
+        log.say(&Event::Checkpoint { update: self.state.update, duration: began.elapsed().as_secs_f64() });
         Ok(())
     }
 

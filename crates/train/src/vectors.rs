@@ -4,7 +4,7 @@ use crate::error::TrainError;
 use crate::event::Event;
 use couplet_data::{SPECIAL, Tokenizer};
 use couplet_embed::Vectors;
-use couplet_nn::{EmbeddingConfig, VectorTraining};
+use couplet_nn::{EmbeddingConfig, Freeze};
 use couplet_tensor::{Param, Params};
 
 /// The vectors of a part's tokens, where it has some.
@@ -15,10 +15,10 @@ fn param_of(params: &Params, part: &str) -> Option<Param> {
 /// The vectors of a part's tokens and for how many updates they stay as they are, where its config says so.
 pub(crate) fn frozen(params: &Params, part: &str, config: &EmbeddingConfig) -> Option<(Param, Option<u64>)> {
     let param = param_of(params, part)?;
-    match config.train {
-        VectorTraining::Trained => None,
-        VectorTraining::Frozen => Some((param, None)),
-        VectorTraining::FrozenFor(updates) => Some((param, Some(updates))),
+    match config.freeze {
+        Freeze::Never => None,
+        Freeze::Always => Some((param, None)),
+        Freeze::Updates(updates) => Some((param, Some(updates))),
     }
 }
 
@@ -54,5 +54,5 @@ pub(crate) fn fill(
         (found, lowercased) = (found + 1, lowercased + usize::from(exact.is_none()));
     }
     params.set(param, &numbers);
-    Ok(Some(Event::Vectors { part, path: path.clone(), tokens: vocabulary.len(), found, lowercased }))
+    Ok(Some(Event::Vectors { module: part, path: path.clone(), tokens: vocabulary.len(), found, lowercased }))
 }

@@ -101,7 +101,7 @@ memory           {}
             speed.milliseconds_per_update(),
             self.memory(),
             "operation",
-            "way",
+            "phase",
             "share",
             "seconds",
             "calls",
@@ -139,8 +139,8 @@ memory           {}
         let operation = |share: &Share| {
             json!({
                 "name": share.name,
-                "way": share.way.to_string(),
-                "share": self.share(share.seconds),
+                "phase": share.way.to_string(),
+                "fraction": self.share(share.seconds),
                 "seconds": share.seconds,
                 "calls": share.calls,
             })
@@ -160,7 +160,7 @@ memory           {}
                 "updates": profiled.updates,
                 "seconds": profiled.seconds,
                 "operations": shares.iter().map(operation).collect::<Vec<_>>(),
-                "outside": { "share": self.share(outside), "seconds": outside },
+                "outside": { "fraction": self.share(outside), "seconds": outside },
             },
         })
     }

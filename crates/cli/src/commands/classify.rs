@@ -6,7 +6,7 @@ use couplet_search::{LoadedClassifier, Prediction};
 /// Say what a text is, a line in, a label out.
 ///
 /// An empty line stays empty. Of a text that is longer than data.max_tokens of the model's config, the model reads the part that
-/// data.keep names, as in training.
+/// data.truncation_side names, as in training.
 ///
 /// A model that reads columns beside the text (data.features) takes a table with these columns instead, under the names that the training
 /// data has: CSV or TSV, if the name of the file ends so, or a JSON object on each line.

@@ -17,17 +17,17 @@ use std::path::PathBuf;
 /// states and gradients. OUT/README.md has all of it, with the figures for each claim.
 ///
 /// Configs that name no data learn from passages that come with the program, of up to 45 words. Models are in OUT/NAME/seed-N. Whatever ended it,
-/// the same command goes on where it stopped, and what is done is not done again; with more --seeds, --steps or configs, only what is new is trained.
-/// With another test set, models are measured again. With other data to learn from or to check with, with fewer --steps or --minutes than a run has
+/// the same command goes on where it stopped, and what is done is not done again; with more --seeds, --max-updates or configs, only what is new is trained.
+/// With another test set, models are measured again. With other data to learn from or to check with, with fewer --max-updates or --minutes than a run has
 /// behind it or less patience, or with more of them where its rate falls to zero at the last update, it is refused: give another --out.
 /// Commands for some of the configs may run side by side in one folder; the command for all of them then finds them done, and writes the report.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: couplet compare configs/ladder/*.toml --minutes 2 --seeds 3 --out ladder
 Example: couplet compare a.toml b.toml --train train.en train.de --valid valid.en valid.de --test test.en test.de
-Example: couplet compare a.toml b.toml --train train.en train.fr --valid valid.en valid.fr --passages 45 --device cuda
+Example: couplet compare a.toml b.toml --train train.en train.fr --valid valid.en valid.fr --concatenate 45 --device cuda
 Example: couplet compare a.toml --no-times & couplet compare b.toml --no-times & wait; couplet compare a.toml b.toml
-Example: couplet compare a.toml b.toml --steps 500 --set model.encoder.hidden=64")]
+Example: couplet compare a.toml b.toml --max-updates 500 --set model.encoder.hidden=64")]
 pub(crate) struct Arguments {
     /// The config files; a model is called as its file is
     #[arg(required = true, value_name = "CONFIG")]
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     seeds: u64,
     /// Make so many updates [default: as the configs say, until validation stops improving]
     #[arg(long, conflicts_with = "minutes", value_parser = clap::value_parser!(u64).range(1..))]
-    steps: Option<u64>,
+    max_updates: Option<u64>,
     /// Train each model for so many minutes
     #[arg(long, value_parser = above_zero)]
     minutes: Option<f64>,
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// Join lines of each set, drawn at random, to passages of up to so many words: for what is claimed of long sources, where those of a
     /// corpus are short
     #[arg(long, value_name = "WORDS", requires = "train")]
-    passages: Option<usize>,
+    concatenate: Option<usize>,
     /// Override a key of all configs, as key=value; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -88,14 +88,14 @@ impl Arguments {
             configs: self.configs.clone(),
             out: self.out.clone(),
             seeds: self.seeds,
-            budget: match (self.steps, self.minutes) {
+            budget: match (self.max_updates, self.minutes) {
                 (Some(steps), _) => Budget::Steps(steps),
                 (None, Some(minutes)) => Budget::Minutes(minutes),
                 (None, None) => Budget::OfConfig,
             },
             data: two(&self.train).zip(two(&self.valid)).map(|(train, valid)| Sets { train, valid }),
             test: two(&self.test),
-            passages: self.passages,
+            passages: self.concatenate,
             overrides: self.set.clone(),
             times: !self.no_times,
         }

@@ -141,7 +141,7 @@ fn evaluate_translator(arguments: &Arguments, folder: &Folder, pairs: &[Pair]) -
             "loss": loss,
             "perplexity": perplexity,
             "bleu": bleu.score,
-            "beam": search.beam,
+            "beam_size": search.beam_size,
             "truncated": count.truncated,
         });
         if let Some(rules) = rules {

@@ -10,7 +10,7 @@ use couplet_search::{Continuation, LoadedLanguageModel, Unknown};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: echo \"the film was\" | couplet generate --model my-model --sample --temperature 0.8 --seed 7
-Example: echo \"the film was\" | couplet generate --model my-model --beam 1 --max-length 20")]
+Example: echo \"the film was\" | couplet generate --model my-model --beam-size 1 --max-length 20")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     lines: LineArguments,

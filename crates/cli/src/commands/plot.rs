@@ -26,11 +26,11 @@ const FORMATS: [Format; 2] = [Format::Svg, Format::Png];
 
 /// The panels: their names, and the curves of each: the event, its key, and what the curve is called.
 const PANELS: [(&str, &[[&str; 3]]); 5] = [
-    ("loss", &[["step", "loss", "training"], ["validation", "loss", "validation"]]),
+    ("loss", &[["update", "loss", "training"], ["validation", "loss", "validation"]]),
     ("perplexity", &[["validation", "perplexity", "validation"]]),
     ("accuracy, %", &[["validation", "accuracy", "validation"]]),
     ("BLEU", &[["validation", "bleu", "validation"]]),
-    ("learning rate", &[["step", "rate", "training"]]),
+    ("learning rate", &[["update", "learning_rate", "training"]]),
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {

@@ -63,10 +63,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn print_report(report: &Report) {
-    let Report { pairs, left_out, valid_pairs, vocabularies, tokens, bytes, batch_tokens, batches, padding } =
+    let Report { pairs, skipped, valid_pairs, vocabularies, tokens, bytes, batch_tokens, batches, padding } =
         report;
     let mean = |side: usize| tokens[side] as f64 / (*pairs).max(1) as f64;
-    println!("pairs         {pairs}, {left_out} too long ones left out; {valid_pairs} for validation");
+    println!("pairs         {pairs}, {skipped} that are too long skipped; {valid_pairs} for validation");
     println!("vocabularies  {} and {} tokens", vocabularies[0], vocabularies[1]);
     println!("tokens        {} and {}, {:.1} and {:.1} a pair", tokens[0], tokens[1], mean(0), mean(1));
     println!("size          {:.1} MB", *bytes as f64 / 1e6);

@@ -1,7 +1,9 @@
 //! How to search: arguments that stand for keys of `[search]`, which all verbs that write share.
 
 use crate::failure::Failure;
-use couplet_search::{CoupletConfig, LengthNorm, Method, Places, SearchConfig, Stop, Translation, Unknown};
+use couplet_search::{
+    BeamStopping, CoupletConfig, LengthNorm, Method, Places, SearchConfig, Translation, Unknown,
+};
 use serde::de::DeserializeOwned;
 
 // No doc comment: clap would show it in place of the verb's own.
@@ -10,7 +12,7 @@ use serde::de::DeserializeOwned;
 pub(crate) struct SearchArguments {
     /// Hypotheses that are followed at once; 1 is greedy
     #[arg(long)]
-    beam: Option<usize>,
+    beam_size: Option<usize>,
     /// The exponent of the length that a log-probability is divided by; 0 is none
     #[arg(long, value_name = "ALPHA", allow_negative_numbers = true)]
     length_penalty: Option<f32>,
@@ -36,14 +38,14 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "N")]
     no_repeat_ngram: Option<usize>,
     /// When enough is found: early (as many outputs as the beam is wide, and no unfinished one scores better now), or exhaustive (none can become better)
-    #[arg(long, value_parser = named::<Stop>)]
-    stop: Option<Stop>,
+    #[arg(long, value_parser = named::<BeamStopping>)]
+    early_stopping: Option<BeamStopping>,
     /// Cut the beam into groups that keep away from each other's tokens
     #[arg(long)]
-    groups: Option<usize>,
+    beam_groups: Option<usize>,
     /// What a token costs in a group for each group before it that has just written it
     #[arg(long, value_name = "COST")]
-    diversity: Option<f32>,
+    diversity_penalty: Option<f32>,
     /// Tokens that the vocabulary does not have: omit, avoid, or copy the source word that was looked at most
     #[arg(long, value_parser = named::<Unknown>)]
     unknown: Option<Unknown>,
@@ -83,7 +85,7 @@ struct CoupletArguments {
     equal_length: Option<bool>,
     /// It has marks where the first line has them, and nowhere else
     #[arg(long, value_name = "YES", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    same_marks: Option<bool>,
+    same_punctuation: Option<bool>,
     /// It repeats characters where the first line does, and nowhere else
     #[arg(long, value_name = "YES", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     same_repetition: Option<bool>,
@@ -100,7 +102,7 @@ impl SearchArguments {
     pub(crate) fn apply(&self, config: &SearchConfig, n_best: usize) -> Result<SearchConfig, Failure> {
         let mut search = SearchConfig { n_best, ..config.clone() };
         let sampling = &mut search.sampling;
-        set(&mut search.beam, self.beam);
+        set(&mut search.beam_size, self.beam_size);
         set(&mut search.length_penalty, self.length_penalty);
         set(&mut search.length_norm, self.length_norm);
         set(&mut search.coverage_penalty, self.coverage_penalty);
@@ -109,9 +111,9 @@ impl SearchArguments {
         set(&mut search.max_length, self.max_length.map(Some));
         set(&mut search.max_length_ratio, self.max_length_ratio.map(Some));
         set(&mut search.no_repeat_ngram, self.no_repeat_ngram);
-        set(&mut search.stop, self.stop);
-        set(&mut search.groups, self.groups);
-        set(&mut search.diversity, self.diversity);
+        set(&mut search.early_stopping, self.early_stopping);
+        set(&mut search.beam_groups, self.beam_groups);
+        set(&mut search.diversity_penalty, self.diversity_penalty);
         set(&mut search.unknown, self.unknown);
         set(&mut search.method, self.sample.map(|sample| if sample { Method::Sample } else { Method::Beam }));
         set(&mut sampling.temperature, self.temperature);
@@ -131,7 +133,7 @@ impl CoupletArguments {
         let all = |on: bool| if on { CoupletConfig::all() } else { CoupletConfig::default() };
         set(rules, self.couplet.map(all));
         set(&mut rules.equal_length, self.equal_length);
-        set(&mut rules.marks, self.same_marks);
+        set(&mut rules.punctuation, self.same_punctuation);
         set(&mut rules.repetition, self.same_repetition);
         set(&mut rules.fresh, self.fresh);
         set(&mut rules.tones, self.opposed_tones.clone());

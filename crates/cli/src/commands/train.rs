@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Train a model from a config file.
 ///
-/// With train.init_from, weights of another model are where it begins: train.take says which, train.freeze which do not learn.
+/// With train.init_from, weights of another model are where it begins: train.init_modules says which, train.freeze which do not learn.
 ///
 /// Ctrl-C and SIGTERM save a checkpoint and end. Whatever ended a run, the same command with --resume goes on from its last checkpoint,
 /// to the same weights as if it had never stopped.

@@ -47,7 +47,7 @@ pub(crate) struct WriteArguments {
     phrases: Option<PathBuf>,
     /// A file of source words and what stands for them, a tab between, for --unknown copy
     #[arg(long, value_name = "FILE")]
-    dictionary: Option<PathBuf>,
+    lexicon: Option<PathBuf>,
     #[command(flatten)]
     pub(super) search: SearchArguments,
 }
@@ -61,7 +61,7 @@ impl WriteArguments {
             ("--ensemble", !self.ensemble.is_empty()),
             ("--prefixes", self.prefixes.is_some()),
             ("--phrases", self.phrases.is_some()),
-            ("--dictionary", self.dictionary.is_some()),
+            ("--lexicon", self.lexicon.is_some()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
@@ -80,7 +80,7 @@ pub(crate) fn translate(lines: &LineArguments, arguments: &WriteArguments) -> Ou
     let format = Format { numbered: arguments.n_best.is_some() || n_best > 1, align: arguments.align };
     check(arguments, &search, &loaded, &folder)?;
     let others = others(&arguments.ensemble, &folder, &loaded, &device)?;
-    let dictionary = arguments.dictionary.as_deref().map(dictionary).transpose()?;
+    let dictionary = arguments.lexicon.as_deref().map(dictionary).transpose()?;
     let translator =
         Translator { others: &others, dictionary: dictionary.as_ref(), ..Translator::from(&loaded) };
     let mut prefixes = Beside::open(arguments.prefixes.as_deref())?;

@@ -52,8 +52,11 @@ fn bytes_that_are_not_utf_8() {
 fn a_line_of_100_000_tokens() {
     let (folder, _) = tiny_model();
     let input = format!("{}\nTom\n", "the dog ".repeat(50_000));
-    let ran =
-        couplet_reading(folder.path(), &["translate", "--model", "model", "--beam", "1"], input.as_bytes());
+    let ran = couplet_reading(
+        folder.path(),
+        &["translate", "--model", "model", "--beam-size", "1"],
+        input.as_bytes(),
+    );
     let warning = "warning: line 1 is longer than 1024 tokens; the rest of it was left out\n";
     assert!(ran.stderr.starts_with(warning), "{}", ran.stderr);
     assert_eq!(ran.stderr.matches("warning: line").count(), 1);

@@ -51,7 +51,7 @@ fn json_that_adds_up() {
 
     let operations = found["profile"]["operations"].as_array().unwrap();
     let calls = |name: &str, way: &str| {
-        let wanted = operations.iter().find(|one| one["name"] == name && one["way"] == way);
+        let wanted = operations.iter().find(|one| one["name"] == name && one["phase"] == way);
         wanted.and_then(|one| one["calls"].as_u64())
     };
     assert_eq!(calls("recurrent", "forward"), Some(4));
@@ -60,7 +60,7 @@ fn json_that_adds_up() {
     assert_eq!(calls("adam", "update"), Some(2));
 
     let outside = &found["profile"]["outside"];
-    let sum: f64 = operations.iter().chain([outside]).map(|one| one["share"].as_f64().unwrap()).sum();
+    let sum: f64 = operations.iter().chain([outside]).map(|one| one["fraction"].as_f64().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-6, "{sum}");
 }
 

@@ -33,7 +33,7 @@ fn a_new_project_learns_what_a_negation_does() {
     trained.ok();
     assert_eq!(fs::read_to_string(at.join("model/labels.txt")).unwrap(), "negative\npositive\n");
     let log = fs::read_to_string(at.join("model/train.jsonl")).unwrap();
-    assert!(log.starts_with("{\"event\":\"start\",\"texts\":1000,\"cut\":0,\"vocabulary\":"), "{log}");
+    assert!(log.starts_with("{\"event\":\"start\",\"texts\":1000,\"truncated\":0,\"vocabulary\":"), "{log}");
     assert!(log.contains("{\"event\":\"validation\"") && log.contains("\"accuracy\":"), "{log}");
 
     let input = "the soup was good\n\nthe soup was not good\nmy seat is never dirty\n";
@@ -115,13 +115,13 @@ fn data_that_cannot_be_used() {
 #[test]
 fn a_verb_for_another_task() {
     let folder = new_project();
-    train(folder.path(), &["train.steps=1"]).ok();
+    train(folder.path(), &["train.max_updates=1"]).ok();
     couplet(folder.path(), &["translate", "--model", "model"]).failed(
         1,
         "model: the model's task is classify, not translate",
         "`couplet classify` and `couplet predict` run this model",
     );
-    let beam = ["evaluate", "--model", "model", "--data", "project/valid.tsv", "--beam", "3"];
+    let beam = ["evaluate", "--model", "model", "--data", "project/valid.tsv", "--beam-size", "3"];
     couplet(folder.path(), &beam).failed(
         2,
         "ways to search with a classifier",

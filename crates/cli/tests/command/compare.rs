@@ -50,7 +50,7 @@ const DATA: [&str; 11] = [
     "1",
 ];
 
-const AS_BEFORE: &str = "give another --out, or the --steps, --minutes or train.patience that it had";
+const AS_BEFORE: &str = "give another --out, or the --max-updates, --minutes or train.patience that it had";
 
 fn compared(at: &Path, arguments: &[&str]) -> Ran {
     couplet(at, &[&["compare"], arguments, &DATA].concat())
@@ -65,7 +65,8 @@ fn table(at: &Path) -> Value {
 fn two_models_with_two_seeds() {
     let folder = two_models();
     let at = folder.path();
-    let arguments = ["plain.toml", "looks.toml", "--out", "out", "--seeds", "2", "--steps", "12", "--png"];
+    let arguments =
+        ["plain.toml", "looks.toml", "--out", "out", "--seeds", "2", "--max-updates", "12", "--png"];
     let printed = compared(at, &arguments).ok();
     assert!(printed.starts_with("model  parameters  updates"), "{printed}");
     assert!(
@@ -97,7 +98,7 @@ fn two_models_with_two_seeds() {
     assert_eq!(fs::read(at.join("out/plain/seed-1/train.jsonl")).unwrap(), before);
 
     // More updates go on where the runs ended.
-    let longer = compared(at, &["plain.toml", "looks.toml", "--out", "out", "--steps", "20", "--json"]);
+    let longer = compared(at, &["plain.toml", "looks.toml", "--out", "out", "--max-updates", "20", "--json"]);
     assert!(longer.stderr.contains("going on after update 12"), "{}", longer.stderr);
     let json: Value = serde_json::from_str(&longer.ok()).unwrap();
     assert_eq!(json["rows"][0]["updates"]["mean"], 20.0);
@@ -110,7 +111,7 @@ fn two_models_with_two_seeds() {
         (row["runs"].as_u64(), row["updates"]["mean"].as_f64())
     };
     assert_eq!(reported(), (Some(1), Some(20.0)));
-    compared(at, &["plain.toml", "--out", "out", "--steps", "20", "--seeds", "2"]).ok();
+    compared(at, &["plain.toml", "--out", "out", "--max-updates", "20", "--seeds", "2"]).ok();
     assert_eq!(reported(), (Some(2), Some(20.0)));
 }
 
@@ -119,7 +120,7 @@ fn a_model_that_fails_does_not_keep_the_others_from_being_trained() {
     let folder = two_models();
     let at = folder.path();
     fs::write(at.join("odd.toml"), SMALL.replace("kind = \"gru\"\nbi", "kind = \"grue\"\nbi")).unwrap();
-    let ran = compared(at, &["odd.toml", "plain.toml", "--out", "out", "--steps", "2"]);
+    let ran = compared(at, &["odd.toml", "plain.toml", "--out", "out", "--max-updates", "2"]);
     let (error, hint) = (
         "odd: odd.toml:5: unknown variant \"grue\"",
         "one of \"rnn\", \"gru\", \"lstm\", \"bag\", \"self-attention\", \"transformer\", \"conv\"",
@@ -138,7 +139,7 @@ fn a_model_that_fails_does_not_keep_the_others_from_being_trained() {
     let own = |train: &str| format!("{SMALL}[data]\ntrain = {train}\nvalid = [\"valid.en\", \"valid.zh\"]\n");
     fs::write(at.join("one.toml"), own("[\"train.en\", \"train.zh\"]")).unwrap();
     fs::write(at.join("other.toml"), own("\"a.tsv\"")).unwrap();
-    couplet(at, &["compare", "one.toml", "other.toml", "--out", "own", "--steps", "1"]).failed(
+    couplet(at, &["compare", "one.toml", "other.toml", "--out", "own", "--max-updates", "1"]).failed(
         1,
         "other: other.toml: its data.train is not that of one.toml",
         "--train and --valid give all models the same data",
@@ -152,7 +153,8 @@ fn what_was_interrupted_goes_on() {
     let folder = two_models();
     let at = folder.path();
     let arguments =
-        [&["compare", "plain.toml", "looks.toml", "--out", "out", "--steps", "3000"], &DATA[..]].concat();
+        [&["compare", "plain.toml", "looks.toml", "--out", "out", "--max-updates", "3000"], &DATA[..]]
+            .concat();
     let mut child = command(at, &arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let log = at.join("out/plain/seed-1/train.jsonl");
     let has_begun = || fs::read_to_string(&log).is_ok_and(|log| log.contains("\"step\""));
@@ -172,7 +174,7 @@ fn what_was_interrupted_goes_on() {
     let updates = names
         .filter_map(|name| name.strip_prefix("step-")?.strip_suffix(".safetensors")?.parse::<u64>().ok());
     let few_more = (updates.max().unwrap_or(0) + 2).to_string();
-    let went_on = compared(at, &["plain.toml", "looks.toml", "--out", "out", "--steps", &few_more]);
+    let went_on = compared(at, &["plain.toml", "looks.toml", "--out", "out", "--max-updates", &few_more]);
     assert!(went_on.stderr.contains("going on after update"), "{}", went_on.stderr);
     went_on.ok();
     assert_eq!(table(at)["rows"][1]["runs"], 1);
@@ -184,7 +186,7 @@ fn what_is_done_is_not_taken_for_something_else() {
     let folder = two_models();
     let at = folder.path();
     let plain = |more: &[&str]| compared(at, &[&["plain.toml", "--out", "out", "--no-times"], more].concat());
-    plain(&["--steps", "6"]).ok();
+    plain(&["--max-updates", "6"]).ok();
     let lines = || -> u64 {
         let text = fs::read_to_string(at.join("out/plain/seed-1/result.json")).unwrap();
         serde_json::from_str::<Value>(&text).unwrap()["quality"]["lines"].as_u64().unwrap()
@@ -197,22 +199,22 @@ fn what_is_done_is_not_taken_for_something_else() {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.repeat(2)).unwrap();
     }
-    let again = plain(&["--steps", "6"]);
+    let again = plain(&["--max-updates", "6"]);
     assert!(again.stderr.contains("going on after update 6"), "{}", again.stderr);
     again.ok();
     assert_eq!(lines(), 16);
 
     let longer = "plain: out/plain/seed-1: it has been trained for longer than asked for";
     for _ in 0..2 {
-        plain(&["--steps", "3"]).failed(1, longer, AS_BEFORE);
+        plain(&["--max-updates", "3"]).failed(1, longer, AS_BEFORE);
     }
     // With some patience it might have ended earlier.
-    plain(&["--steps", "6", "--set", "train.patience=1"]).failed(1, longer, AS_BEFORE);
-    plain(&["--steps", "6"]).ok();
+    plain(&["--max-updates", "6", "--set", "train.patience=1"]).failed(1, longer, AS_BEFORE);
+    plain(&["--max-updates", "6"]).ok();
     let path = at.join("valid.zh");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("汤姆", "杰瑞", 1)).unwrap();
-    plain(&["--steps", "6"]).failed(
+    plain(&["--max-updates", "6"]).failed(
         1,
         "plain: out/plain/seed-1: it was checked with another validation set",
         "give it the data that it had, or train into another --out",
@@ -221,7 +223,7 @@ fn what_is_done_is_not_taken_for_something_else() {
     let path = at.join("train.en");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("Tom", "Spike", 1)).unwrap();
-    plain(&["--steps", "6"]).failed(
+    plain(&["--max-updates", "6"]).failed(
         1,
         "plain: out/plain/seed-1: the training data is not what this run was trained on",
         "give it the data that it had, or train into another --out",
@@ -242,7 +244,7 @@ fn what_cannot_be_compared_is_refused_before_it_is_trained() {
     for key in ["train.seed=2", "train={seed=2}"] {
         refused("plain.toml", &["--set", key], 1, seed, "--seeds says how many");
     }
-    let unknown = compared(at, &["plain.toml", "--out", "out", "--steps", "2", "--set", "train.rat=2"]);
+    let unknown = compared(at, &["plain.toml", "--out", "out", "--max-updates", "2", "--set", "train.rat=2"]);
     assert!(
         unknown.stderr.contains("\nerror: plain: --set train.rat=2: unknown field"),
         "{}",
@@ -250,17 +252,17 @@ fn what_cannot_be_compared_is_refused_before_it_is_trained() {
     );
     let falling = ["--minutes", "1", "--set", "train.schedule=cosine"];
     let endless = "plain: plain.toml: a rate that falls to zero at the last update, with --minutes";
-    refused("plain.toml", &falling, 1, endless, "give --steps, or --set train.schedule=inverse-sqrt");
+    refused("plain.toml", &falling, 1, endless, "give --max-updates, or --set train.schedule=inverse-sqrt");
     for minutes in ["-1", "nan"] {
         let ran = compared(at, &["plain.toml", "--out", "out", &format!("--minutes={minutes}")]);
         assert!(ran.code == Some(2) && ran.stderr.contains(": a number above 0 is wanted"), "{}", ran.stderr);
     }
-    let prepared = ["--steps", "2", "--set", "data.prepared=big"];
+    let prepared = ["--max-updates", "2", "--set", "data.prepared=big"];
     let elsewhere = "plain: plain.toml: data.prepared takes the place of --train and --valid";
     let leave = "leave data.prepared out of the config, or --train and --valid";
     refused("plain.toml", &prepared, 1, elsewhere, leave);
     fs::write(at.join("test.en"), "one line\n").unwrap();
-    let ran = compared(at, &["plain.toml", "--out", "out", "--no-times", "--steps", "2"]);
+    let ran = compared(at, &["plain.toml", "--out", "out", "--no-times", "--max-updates", "2"]);
     assert!(ran.code == Some(1) && ran.stderr.contains("test.en has 1 lines but "), "{}", ran.stderr);
     assert!(!ran.stderr.contains("validation loss"), "{}", ran.stderr);
 
@@ -268,8 +270,16 @@ fn what_cannot_be_compared_is_refused_before_it_is_trained() {
     fs::copy(at.join("valid.en"), at.join("test.en")).unwrap();
     fs::copy(at.join("valid.zh"), at.join("test.zh")).unwrap();
     let falling = |steps: &str| {
-        let all =
-            ["plain.toml", "--out", "out", "--no-times", "--steps", steps, "--set", "train.schedule=cosine"];
+        let all = [
+            "plain.toml",
+            "--out",
+            "out",
+            "--no-times",
+            "--max-updates",
+            steps,
+            "--set",
+            "train.schedule=cosine",
+        ];
         compared(at, &all)
     };
     falling("3").ok();
@@ -289,7 +299,7 @@ fn parts_side_by_side_make_one_table() {
     let folder = two_models();
     let at = folder.path();
     let part = |config: &str| {
-        let arguments = ["compare", config, "--out", "out", "--steps", "6", "--no-times"];
+        let arguments = ["compare", config, "--out", "out", "--max-updates", "6", "--no-times"];
         command(at, &[&arguments, &DATA[..]].concat())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -300,7 +310,7 @@ fn parts_side_by_side_make_one_table() {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    let both = ["plain.toml", "looks.toml", "--out", "out", "--steps", "6"];
+    let both = ["plain.toml", "looks.toml", "--out", "out", "--max-updates", "6"];
     let whole = compared(at, &both);
     assert!(
         !whole.stderr.contains("seed 1") && whole.stderr.contains("looks: how fast it is"),
@@ -349,7 +359,8 @@ fn parts_side_by_side_make_one_table() {
 fn lines_are_joined_to_passages() {
     let folder = two_models();
     let at = folder.path();
-    compared(at, &["plain.toml", "--out", "out", "--steps", "2", "--no-times", "--passages", "30"]).ok();
+    compared(at, &["plain.toml", "--out", "out", "--max-updates", "2", "--no-times", "--concatenate", "30"])
+        .ok();
     let files = fs::read_dir(at.join("out/data")).unwrap().map(|file| file.unwrap().path());
     let of_test = |path: &std::path::PathBuf| path.to_string_lossy().contains("/test-30-");
     let test = files.filter(of_test).find(|path| path.extension().is_some_and(|is| is == "source")).unwrap();
@@ -361,7 +372,7 @@ fn lines_are_joined_to_passages() {
                 [model.encoder]\nbidirectional = false\n",
     )
     .unwrap();
-    couplet(at, &["compare", "next.toml", "--out", "next", "--steps", "2"]).failed(
+    couplet(at, &["compare", "next.toml", "--out", "next", "--max-updates", "2"]).failed(
         1,
         "next: next.toml: task = \"language-model\" has no score to compare models by",
         "models that translate, classify or auto-encode can be compared",
@@ -382,18 +393,20 @@ fn classifiers_are_compared_by_accuracy() {
     fs::write(at.join("rnn.toml"), config).unwrap();
     fs::write(at.join("lstm.toml"), config.replace("rnn", "lstm")).unwrap();
     let files = ["--train", "texts", "labels", "--valid", "texts", "labels"];
-    let arguments =
-        [&["compare", "rnn.toml", "lstm.toml", "--out", "out", "--steps", "3", "--threads", "1"], &files[..]]
-            .concat();
+    let arguments = [
+        &["compare", "rnn.toml", "lstm.toml", "--out", "out", "--max-updates", "3", "--threads", "1"],
+        &files[..],
+    ]
+    .concat();
     let printed = couplet(at, &arguments).ok();
     assert!(printed.contains("accuracy, %"), "{printed}");
     assert_eq!(table(at)["metric"], "accuracy");
 
-    let joined = couplet(at, &[&arguments[..], &["--passages", "9"]].concat());
-    let labels = "2 of 2 models failed; rnn: rnn.toml: --passages would join the labels of a classifier";
-    joined.failed(1, labels, "leave --passages out");
+    let joined = couplet(at, &[&arguments[..], &["--concatenate", "9"]].concat());
+    let labels = "2 of 2 models failed; rnn: rnn.toml: --concatenate would join the labels of a classifier";
+    joined.failed(1, labels, "leave --concatenate out");
     fs::write(at.join("plain.toml"), SMALL).unwrap();
-    let both = ["compare", "rnn.toml", "plain.toml", "--out", "both", "--steps", "1", "--threads", "1"];
+    let both = ["compare", "rnn.toml", "plain.toml", "--out", "both", "--max-updates", "1", "--threads", "1"];
     let mixed = couplet(at, &[&both, &files[..]].concat());
     mixed.failed(1, "plain: plain.toml: its task is not that of rnn.toml", "compare models of one task");
     // Whether anybody reads the table or not.

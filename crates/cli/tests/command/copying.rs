@@ -28,7 +28,7 @@ copy = true
 [train]
 epochs = 40
 batch_tokens = 300
-rate = 0.01
+learning_rate = 0.01
 label_smoothing = 0.0
 "#;
 
@@ -68,7 +68,7 @@ fn an_unseen_name_is_copied() {
 
     let line = "please call Quentin or Zoe";
     for beam in ["1", "4"] {
-        let translate = ["translate", "--model", "model", "--beam", beam];
+        let translate = ["translate", "--model", "model", "--beam-size", beam];
         let written = couplet_reading(folder.path(), &translate, line.as_bytes()).ok();
         assert_eq!(written, "Zoe is called before Quentin\n");
     }
@@ -110,10 +110,10 @@ fn a_run_goes_on_to_the_same_bits() {
         fs::read(folder.path().join(out).join("model.safetensors")).expect("the model")
     };
     for (name, stream) in [("memory", "data.stream=false"), ("stream", "data.stream=true")] {
-        let alone = train(&format!("{name}-alone"), &[stream, "train.steps=30"]);
+        let alone = train(&format!("{name}-alone"), &[stream, "train.max_updates=30"]);
         let stopped = format!("{name}-stopped");
-        assert_ne!(alone, train(&stopped, &[stream, "train.steps=13"]));
-        assert_eq!(alone, train(&stopped, &[stream, "train.steps=30"]), "{name}");
+        assert_ne!(alone, train(&stopped, &[stream, "train.max_updates=13"]));
+        assert_eq!(alone, train(&stopped, &[stream, "train.max_updates=30"]), "{name}");
     }
 }
 

@@ -27,7 +27,7 @@ fn corpus() -> String {
     (0..2000).map(sentence).collect()
 }
 
-const SMALL: [&str; 8] = ["--size", "8", "--threads", "1", "--sample", "0", "--rate", "0.05"];
+const SMALL: [&str; 8] = ["--size", "8", "--threads", "1", "--sample", "0", "--learning-rate", "0.05"];
 
 fn train(folder: &Path, arguments: &[&str]) -> String {
     couplet(folder, &[&["embed", "train", "corpus.txt"], arguments, &SMALL].concat()).ok()

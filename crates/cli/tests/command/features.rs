@@ -74,15 +74,15 @@ fn a_run_that_goes_on_ends_with_the_same_bits() {
     let folder = new_project();
     let at = folder.path();
     let steps = |steps: &'static str| ["--set", steps, "--set", "train.validate_every=4"];
-    train(at, "alone", &steps("train.steps=12")).ok();
-    train(at, "halted", &steps("train.steps=6")).ok();
-    train(at, "halted", &[&steps("train.steps=12")[..], &["--resume"]].concat()).ok();
+    train(at, "alone", &steps("train.max_updates=12")).ok();
+    train(at, "halted", &steps("train.max_updates=6")).ok();
+    train(at, "halted", &[&steps("train.max_updates=12")[..], &["--resume"]].concat()).ok();
     let read = |path: &str| fs::read(at.join(path)).unwrap();
     assert_eq!(read("alone/model.safetensors"), read("halted/model.safetensors"));
     assert_eq!(read("alone/features.toml"), read("halted/features.toml"));
 
     let goes_on = |more: &[&str]| {
-        let fixed = [&steps("train.steps=20")[..], &["--resume"], more].concat();
+        let fixed = [&steps("train.max_updates=20")[..], &["--resume"], more].concat();
         train(at, "halted", &fixed)
     };
     let said = goes_on(&["--set", "data.features.age=category"]).stderr;
@@ -145,7 +145,7 @@ fn tables_that_cannot_be_used() {
     let same = "age,sex,country,text,again\n41,male,India,fine,yes\n41,female,,poor,no\n";
     fs::write(&path, same).unwrap();
     fs::write(at.join("project/valid.csv"), same).unwrap();
-    train(at, "model", &["--set", "train.steps=2"]).ok();
+    train(at, "model", &["--set", "train.max_updates=2"]).ok();
     let log = fs::read_to_string(at.join("model/train.jsonl")).unwrap();
     assert!(log.contains("\"accuracy\":") && !log.contains("null"), "{log}");
 }
@@ -154,7 +154,7 @@ fn tables_that_cannot_be_used() {
 fn a_text_alone_is_not_enough() {
     let folder = new_project();
     let at = folder.path();
-    train(at, "model", &["--set", "train.steps=1"]).ok();
+    train(at, "model", &["--set", "train.max_updates=1"]).ok();
     let hint = "the model reads columns beside the text; write an object on each line, or name a table with --input FILE.csv: \
                 {\"text\": \"…\", \"age\": …, \"country\": …, \"sex\": …}";
     couplet_reading(at, &["classify", "--model", "model"], b"the bed was awful\n").failed(

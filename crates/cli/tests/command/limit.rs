@@ -27,11 +27,11 @@ hidden = 32
 embedding = 16
 [train]
 epochs = 1000
-steps = 200
-rate = 0.01
+max_updates = 200
+learning_rate = 0.01
 label_smoothing = 0.0
 validate_every = 200
-validate_outputs = 2
+validation_translations = 2
 "#;
 
 fn train(folder: &Path, out: &str, more: &[&str]) {
@@ -59,7 +59,7 @@ fn training_data_says_how_long_an_output_may_be() {
     let validated: serde_json::Value = serde_json::from_str(validated).unwrap();
     assert!(validated["bleu"].as_f64().unwrap() > 99.9, "{validated}");
 
-    let one_update = ["--set", "train.steps=1"];
+    let one_update = ["--set", "train.max_updates=1"];
     couplet(at, &["prepare", "config.toml", "--out", "corpus"]).ok();
     train(at, "prepared", &[&one_update[..], &["--prepared", "corpus"]].concat());
     assert_eq!(manifest("prepared"), expected);

@@ -83,7 +83,7 @@ fn settings_reach_the_metrics() {
     assert!(bleu.contains("(BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)"), "{bleu}");
     let chrf = signatures("-m chrf --chrf-char-order 3 --chrf-word-order 1 --chrf-beta 1 --chrf-whitespace");
     assert!(chrf.contains("chrF1+  nrefs:1|case:mixed|eff:yes|nc:3|nw:1|space:yes|"), "{chrf}");
-    let ter = signatures("-m ter --ter-normalised --ter-no-punct --ter-asian --ter-case-sensitive");
+    let ter = signatures("-m ter --ter-normalized --ter-no-punct --ter-asian --ter-case-sensitive");
     assert!(ter.contains("TER  nrefs:1|case:mixed|tok:tercom|norm:yes|punct:no|asian:yes|"), "{ter}");
 }
 

@@ -194,7 +194,7 @@ fn an_interrupted_training_is_saved() {
     let mut long = [&["train", "project/config.toml", "--out", "model"], &TINY[..]].concat();
     long.extend([
         "--set",
-        "train.steps=1000000",
+        "train.max_updates=1000000",
         "--set",
         "train.epochs=1000000",
         "--set",

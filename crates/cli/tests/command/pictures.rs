@@ -139,7 +139,7 @@ fn bent_attention_is_drawn() {
         keys.iter().for_each(|key| train.extend(["--set", key]));
         couplet(at, &train).ok();
         let line = "the cat sees the dog in the garden";
-        let translate = ["translate", "--model", model, "--beam", "4"];
+        let translate = ["translate", "--model", model, "--beam-size", "4"];
         assert_eq!(couplet_reading(at, &translate, line.as_bytes()).ok().lines().count(), 1);
         let target = "汤姆 看见 杰瑞";
         let json = couplet(at, &["attend", "--model", model, line, "--target", target, "--json"]).ok();

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 /// A run of 40 updates with checkpoints on the way.
 const RUN: [&str; 5] = [
-    "train.steps=40",
+    "train.max_updates=40",
     "train.epochs=1000",
     "train.batch_tokens=200",
     "train.checkpoint_every=5",
@@ -70,7 +70,7 @@ fn a_prepared_corpus_trains_to_the_same_bits_as_its_text() {
     train(at, "by-key", &["--set", "data.prepared=../corpus"]).ok();
     assert_eq!(weights(at, "text"), weights(at, "by-key"));
     // A run that began with text may go on with what was prepared of it.
-    train(at, "text", &["--resume", "--prepared", "corpus", "--set", "train.steps=42"]).ok();
+    train(at, "text", &["--resume", "--prepared", "corpus", "--set", "train.max_updates=42"]).ok();
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn runs_of_prepared_and_streamed_corpora_go_on_to_the_same_bits() {
         let (alone, stopped) = (format!("{name}-alone"), format!("{name}-stopped"));
         train(at, &alone, how).ok();
         // In the first epoch, and in a later one: a thousand pairs are about 45 batches.
-        for steps in ["train.steps=7", "train.steps=31"] {
+        for steps in ["train.max_updates=7", "train.max_updates=31"] {
             train(at, &stopped, &[how, &["--resume", "--set", steps]].concat()).ok();
         }
         let on = train(at, &stopped, &[how, &["--resume"]].concat());
@@ -108,7 +108,7 @@ fn runs_of_prepared_and_streamed_corpora_go_on_to_the_same_bits() {
 fn a_stream_ends_with_its_epochs_and_notices_other_text() {
     let folder = new_project();
     let at = folder.path();
-    let stream = ["--set", "data.stream=true", "--set", "train.epochs=2", "--set", "train.steps=1000"];
+    let stream = ["--set", "data.stream=true", "--set", "train.epochs=2", "--set", "train.max_updates=1000"];
     let ran = train(at, "model", &stream);
     assert!(ran.stderr.contains("1000 pairs; vocabularies "), "{}", ran.stderr);
     assert!(ran.stderr.contains("done after "), "{}", ran.stderr);
@@ -131,7 +131,7 @@ fn a_stream_ends_with_its_epochs_and_notices_other_text() {
     .failed(
         2,
         "project/config.toml: data.stream with a schedule that ends with the last update",
-        "how many updates a stream has is not known before; set train.steps",
+        "how many updates a stream has is not known before; set train.max_updates",
     );
 }
 
@@ -166,7 +166,7 @@ fn the_report_says_what_would_be_padding() {
     let folder = new_project();
     let report = prepare(folder.path(), &["--report", "--set", "train.batch_tokens=400"]).ok();
     assert!(
-        report.starts_with("pairs         1000, 0 too long ones left out; 100 for validation\n"),
+        report.starts_with("pairs         1000, 0 that are too long skipped; 100 for validation\n"),
         "{report}"
     );
     assert!(report.contains(" of at most 400 tokens\npadding       "), "{report}");
@@ -244,7 +244,7 @@ fn other_settings_are_named() {
         "nowhere/prepared.toml: no such file",
         "check the path; it is relative to the folder the command runs in",
     );
-    train(at, "model", &["--prepared", "corpus", "--set", "train.rate=0.1"]).ok();
+    train(at, "model", &["--prepared", "corpus", "--set", "train.learning_rate=0.1"]).ok();
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn train(folder: &Path, config: &str, out: &str, overrides: &[&str]) -> crate::s
     couplet(folder, &[&["train", config, "--out", out, "--threads", "1"], &overrides[..]].concat())
 }
 
-const SMALL: [&str; 3] = ["model.encoder.hidden=16", "model.encoder.embedding=16", "train.steps=300"];
+const SMALL: [&str; 3] = ["model.encoder.hidden=16", "model.encoder.embedding=16", "train.max_updates=300"];
 
 fn json(printed: &str) -> serde_json::Value {
     serde_json::from_str(printed).expect("JSON")
@@ -29,7 +29,7 @@ fn a_language_model_is_trained_scored_and_writes() {
     let folder = trained("language-model", &SMALL);
     let at = folder.path();
     let log = fs::read_to_string(at.join("model/train.jsonl")).unwrap();
-    assert!(log.starts_with("{\"event\":\"start\",\"lines\":1000,\"pieces\":1000,\"vocabulary\":"), "{log}");
+    assert!(log.starts_with("{\"event\":\"start\",\"lines\":1000,\"chunks\":1000,\"vocabulary\":"), "{log}");
 
     let evaluate = ["evaluate", "--model", "model", "--data", "project/valid.txt"];
     let figures = json(&couplet(at, &[&evaluate[..], &["--json"]].concat()).ok());
@@ -52,7 +52,7 @@ fn a_language_model_is_trained_scored_and_writes() {
         )
         .ok()
     };
-    let greedy = write("generate", &["--beam", "1", "--sample", "--temperature", "0.01"]);
+    let greedy = write("generate", &["--beam-size", "1", "--sample", "--temperature", "0.01"]);
     let lines: Vec<&str> = greedy.lines().collect();
     assert!(lines.len() == 3 && lines[0].starts_with("the soup was ") && !lines[1].is_empty(), "{greedy}");
     // What the vocabulary does not have stays where it was.
@@ -69,7 +69,7 @@ fn a_language_model_is_trained_scored_and_writes() {
 
 #[test]
 fn what_a_language_model_cannot_do_is_named() {
-    let folder = trained("language-model", &[&SMALL[..2], &["train.steps=1"]].concat());
+    let folder = trained("language-model", &[&SMALL[..2], &["train.max_updates=1"]].concat());
     let at = folder.path();
     couplet(at, &["translate", "--model", "model"]).failed(
         1,
@@ -111,8 +111,8 @@ fn an_auto_encoder_writes_what_it_reads() {
         "model.attention.size=32",
         "model.decoder.hidden=64",
         "model.decoder.embedding=32",
-        "train.steps=400",
-        "train.rate=0.01",
+        "train.max_updates=400",
+        "train.learning_rate=0.01",
         "train.label_smoothing=0.0",
     ];
     let folder = trained("autoencode", &small);
@@ -133,7 +133,7 @@ fn an_auto_encoder_writes_what_it_reads() {
 
 #[test]
 fn a_classifier_begins_with_a_language_model() {
-    let folder = trained("language-model", &[&SMALL[..2], &["train.steps=10"]].concat());
+    let folder = trained("language-model", &[&SMALL[..2], &["train.max_updates=10"]].concat());
     let at = folder.path();
     couplet(at, &["new", "reviews", "--task", "classify"]).ok();
     let same = ["model.encoder.hidden=16", "model.encoder.embedding=16", "model.encoder.bidirectional=false"];
@@ -142,10 +142,10 @@ fn a_classifier_begins_with_a_language_model() {
             at,
             "reviews/config.toml",
             out,
-            &[&same[..], &["train.init_from=../model", "train.steps=4"], more].concat(),
+            &[&same[..], &["train.init_from=../model", "train.max_updates=4"], more].concat(),
         )
     };
-    let ran = with("classifier", &["train.freeze=[\"encoder.embedding\"]", "train.freeze_steps=2"]);
+    let ran = with("classifier", &["train.freeze=[\"encoder.embedding\"]", "train.freeze_updates=2"]);
     let said: Vec<&str> = ran.stderr.lines().take(4).collect();
     assert!(said[1].starts_with("taken from reviews/../model: encoder.embedding, encoder.l0; "), "{said:?}");
     assert!(said[1].ends_with(" parameters, with its tokenizer"), "{said:?}");
@@ -154,19 +154,19 @@ fn a_classifier_begins_with_a_language_model() {
     let tokenizer = |folder: &str| fs::read(at.join(folder).join("tokenizer.source.json")).unwrap();
     assert_eq!(tokenizer("classifier"), tokenizer("model"));
 
-    with("other", &["train.take=[\"decoder\"]"]).failed(
+    with("other", &["train.init_modules=[\"decoder\"]"]).failed(
         1,
-        "train.take: no part \"decoder\"",
+        "train.init_modules: no part \"decoder\"",
         "reviews/../model has encoder, encoder.l0, encoder.embedding, output, output.bias, output.weight",
     );
     with("other", &["model.encoder.hidden=17"]).failed(
         1,
         "train.init_from = \"reviews/../model\": tensor \"encoder.weight_ih_l0\" is [64, 16], the model's is [68, 16]",
-        "give both models the same sizes, or name the parts that fit in train.take",
+        "give both models the same sizes, or name the parts that fit in train.init_modules",
     );
-    train(at, "reviews/config.toml", "other", &["train.take=[\"encoder\"]"]).failed(
+    train(at, "reviews/config.toml", "other", &["train.init_modules=[\"encoder\"]"]).failed(
         2,
-        "reviews/config.toml: train.take without train.init_from",
+        "reviews/config.toml: train.init_modules without train.init_from",
         "name the model folder that they are taken from",
     );
 }

@@ -46,11 +46,11 @@ fn a_model_of_your_own() {
 #[test]
 fn a_classifier_of_texts() {
     assert_eq!(commands("A classifier of texts").len(), 4);
-    run("A classifier of texts", &["--set", "train.steps=4"]);
+    run("A classifier of texts", &["--set", "train.max_updates=4"]);
 }
 
 #[test]
 fn begin_with_what_another_model_knows() {
     assert_eq!(commands("Begin with what another model knows").len(), 7);
-    run("Begin with what another model knows", &["--set", "train.steps=4"]);
+    run("Begin with what another model knows", &["--set", "train.max_updates=4"]);
 }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 /// A run of 40 updates with all that has a state: dropout, a moving average, validation by a search, a plateau, accumulation.
 const LONG: [&str; 10] = [
-    "train.steps=40",
+    "train.max_updates=40",
     "train.epochs=1000",
     "train.batch_tokens=200",
-    "train.accumulate=2",
+    "train.gradient_accumulation_steps=2",
     "train.validate_every=7",
     "train.checkpoint_every=3",
-    "train.average=0.9",
+    "train.ema_decay=0.9",
     "train.schedule=plateau",
     "train.plateau_patience=0",
     "train.patience=0",
@@ -119,7 +119,7 @@ fn all_kinds_of_models_go_on_to_the_same_bits() {
         let run = |out: &str, more: &[&str]| train(at, out, &[&sets[..], more].concat()).ok();
         run("whole", &[]);
         // A validation is due there in both of them.
-        run("parts", &["--set", "train.steps=21"]);
+        run("parts", &["--set", "train.max_updates=21"]);
         run("parts", &["--resume"]);
         assert_eq!(weights(at, "whole"), weights(at, "parts"), "{settings}");
         assert_eq!(last_tensors(at, "whole"), last_tensors(at, "parts"), "{settings}");
@@ -180,7 +180,7 @@ fn a_damaged_checkpoint_is_passed_over() {
     let folder = new_project();
     let at = folder.path();
     train(at, "alone", &[]).ok();
-    train(at, "model", &["--set", "train.steps=20"]).ok();
+    train(at, "model", &["--set", "train.max_updates=20"]).ok();
     let path = checkpoint(at, 20);
     let mut bytes = fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
@@ -213,12 +213,12 @@ fn a_full_disk_costs_a_checkpoint_and_no_more() {
     let folder = new_project();
     let at = folder.path();
     train(at, "alone", &[]).ok();
-    train(at, "model", &["--set", "train.steps=20"]).ok();
+    train(at, "model", &["--set", "train.max_updates=20"]).ok();
     let before = fs::read(checkpoint(at, 20)).unwrap();
     let full = |name: &str| std::os::unix::fs::symlink("/dev/full", at.join(name)).unwrap();
     full("model/checkpoints/step-21.safetensors.partial");
     full("model/model.safetensors.partial");
-    let on = train(at, "model", &["--resume", "--set", "train.steps=23"]);
+    let on = train(at, "model", &["--resume", "--set", "train.max_updates=23"]);
     for file in ["checkpoints/step-21.safetensors", "model.safetensors"] {
         let said = format!("not saved: model/{file}: No space left on device (os error 28)");
         assert!(on.stderr.contains(&said), "{}", on.stderr);
@@ -233,16 +233,16 @@ fn a_full_disk_costs_a_checkpoint_and_no_more() {
 fn another_config_or_other_data_is_refused_by_name() {
     let folder = new_project();
     let at = folder.path();
-    train(at, "model", &["--set", "train.steps=4"]).ok();
+    train(at, "model", &["--set", "train.max_updates=4"]).ok();
     let hint = "give it the value that it had, or train into another --out";
     train(at, "model", &["--resume", "--set", "model.encoder.layers=2"]).failed(
         1,
         "model: model.encoder.layers was 1 in this run, and is 2 now",
         hint,
     );
-    train(at, "model", &["--resume", "--set", "train.rate=0.5"]).failed(
+    train(at, "model", &["--resume", "--set", "train.learning_rate=0.5"]).failed(
         1,
-        "model: train.rate was 0.002 in this run, and is 0.5 now",
+        "model: train.learning_rate was 0.002 in this run, and is 0.5 now",
         hint,
     );
     let path = at.join("project/train.en");
@@ -254,7 +254,7 @@ fn another_config_or_other_data_is_refused_by_name() {
         "give it the data that it had, or train into another --out",
     );
     fs::write(&path, text).unwrap();
-    train(at, "model", &["--resume", "--set", "train.steps=6"]).ok();
+    train(at, "model", &["--resume", "--set", "train.max_updates=6"]).ok();
 }
 
 /// The config of a folder does not know a key that came later: it had the default.
@@ -262,16 +262,16 @@ fn another_config_or_other_data_is_refused_by_name() {
 fn a_run_of_an_earlier_version_goes_on() {
     let folder = new_project();
     let at = folder.path();
-    train(at, "model", &["--set", "train.steps=4"]).ok();
+    train(at, "model", &["--set", "train.max_updates=4"]).ok();
     let path = at.join("model/config.toml");
     let text = fs::read_to_string(&path).unwrap();
-    assert_eq!(text.matches("layer_dropout = 0.0\n").count(), 2, "{text}");
-    fs::write(&path, text.replace("layer_dropout = 0.0\n", "")).unwrap();
-    let on = train(at, "model", &["--resume", "--set", "train.steps=6"]);
+    assert_eq!(text.matches("stochastic_depth = 0.0\n").count(), 2, "{text}");
+    fs::write(&path, text.replace("stochastic_depth = 0.0\n", "")).unwrap();
+    let on = train(at, "model", &["--resume", "--set", "train.max_updates=6"]);
     assert!(on.stderr.contains("going on after update 4"), "{}", on.stderr);
     on.ok();
     fs::write(&path, text + "[old]\nkey = 1\n").unwrap();
-    train(at, "model", &["--resume", "--set", "train.steps=6"]).failed(
+    train(at, "model", &["--resume", "--set", "train.max_updates=6"]).failed(
         1,
         "model: old was { key = 1 } in this run, and is not set now",
         "give it the value that it had, or train into another --out",
@@ -283,11 +283,11 @@ fn a_run_of_an_earlier_version_goes_on() {
 fn other_data_to_check_with_is_judged_by_itself() {
     let folder = new_project();
     let at = folder.path();
-    train(at, "model", &["--set", "train.steps=35"]).ok();
+    train(at, "model", &["--set", "train.max_updates=35"]).ok();
     for side in ["en", "zh"] {
         fs::write(at.join(format!("project/valid.{side}")), "nobody has ever seen this\n").unwrap();
     }
-    let on = train(at, "model", &["--resume", "--set", "train.steps=42"]);
+    let on = train(at, "model", &["--resume", "--set", "train.max_updates=42"]);
     let validation = on.stderr.lines().find(|line| line.starts_with("update 42: validation loss"));
     assert!(validation.is_some_and(|line| line.ends_with("best so far")), "{}", on.stderr);
     let said = "the validation set is another one: the best model is chosen anew";
@@ -300,7 +300,7 @@ fn two_runs_do_not_share_a_folder() {
     use std::io::{BufRead, BufReader};
     let folder = new_project();
     let at = folder.path();
-    let endless = ["--set", "train.steps=100000000", "--set", "train.epochs=100000000"];
+    let endless = ["--set", "train.max_updates=100000000", "--set", "train.epochs=100000000"];
     let mut child = command(at, &arguments("model", &endless)).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     lines.find(|line| line.contains("validation loss")).expect("it trains");
@@ -318,6 +318,6 @@ fn two_runs_do_not_share_a_folder() {
         "model: holds a model already",
         "--resume goes on with it; or choose another --out, or remove the folder",
     );
-    let plenty = ["--resume", "--set", "train.steps=1"];
+    let plenty = ["--resume", "--set", "train.max_updates=1"];
     assert!(train(at, "model", &plenty).stderr.contains("done after "));
 }

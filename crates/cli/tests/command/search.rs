@@ -38,12 +38,12 @@ hidden = 32
 embedding = 16
 [train]
 epochs = 1000
-steps = 300
-rate = 0.01
+max_updates = 300
+learning_rate = 0.01
 label_smoothing = 0.0
 validate_every = 300
 [search]
-beam = 4
+beam_size = 4
 "#;
 
 /// A folder with the data and models that know it: `model`, `other` from another seed, and `few`, which lacks some characters.
@@ -62,7 +62,7 @@ fn project() -> &'static Path {
             };
             train("model", &[]);
             train("other", &["train.seed=2"]);
-            train("few", &["data.target.vocab_size=8", "train.steps=30"]);
+            train("few", &["data.target.vocab_size=8", "train.max_updates=30"]);
             folder
         })
         .path()
@@ -173,7 +173,7 @@ fn the_rules_of_couplets_are_kept_and_explained() {
 fn a_rule_by_itself() {
     let said = |rule: &str| translate(&[rule, "--explain"], "山 ， 山\n").stderr;
     assert_eq!(said("--equal-length"), "line 1 keeps to: 3 characters\n");
-    assert_eq!(said("--same-marks"), "line 1 keeps to: marks at 2\n");
+    assert_eq!(said("--same-punctuation"), "line 1 keeps to: marks at 2\n");
     assert_eq!(said("--same-repetition"), "line 1 keeps to: 1 and 3 alike, all others different\n");
     assert_eq!(said("--fresh"), "line 1 keeps to: none of 山\n");
     assert_eq!(said("--opposed-tones=2,-1"), "line 1 keeps to: tones opposed at 3 (仄)\n");
@@ -225,7 +225,7 @@ fn unknown_tokens_become_words_of_the_source() {
     let copied = few(&["--unknown", "copy", "--min-length", "6"]);
     assert!(copied.contains('山'), "{copied}");
     fs::write(at.join("dictionary"), "山\t岳\n").unwrap();
-    let looked_up = few(&["--unknown", "copy", "--min-length", "6", "--dictionary", "dictionary"]);
+    let looked_up = few(&["--unknown", "copy", "--min-length", "6", "--lexicon", "dictionary"]);
     assert_eq!(looked_up, copied.replace('山', "岳"));
     let avoided = few(&["--unknown", "avoid", "--min-length", "6"]);
     assert!(avoided.split_whitespace().count() >= 6 && !avoided.contains('山'), "{avoided}");
@@ -276,7 +276,7 @@ fn truncated_outputs_are_counted() {
              hint: raise search.max_length (--max-length) to let them end\n"
         )
     };
-    for more in [&[][..], &["--beam", "1"], &["--sample", "--temperature", "0.1"]] {
+    for more in [&[][..], &["--beam-size", "1"], &["--sample", "--temperature", "0.1"]] {
         let limited = |limit: &str| translate(&[more, &["--max-length", limit]].concat(), FIRST);
         assert_eq!(limited("8").stderr, warning("1 of 4"), "{more:?}");
         assert_eq!(limited("3").stderr, warning("4 of 4"), "{more:?}");
@@ -311,7 +311,7 @@ fn truncated_outputs_are_counted() {
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
     let endless = format!(
-        "yes '山 山 水 水' | {} translate --model model --beam 1 --threads 1 | head -1",
+        "yes '山 山 水 水' | {} translate --model model --beam-size 1 --threads 1 | head -1",
         env!("CARGO_BIN_EXE_couplet")
     );
     let output =
@@ -326,7 +326,7 @@ fn a_classifier_does_not_search() {
     fs::create_dir(folder.path().join("model")).unwrap();
     fs::write(folder.path().join("model/config.toml"), "task = \"classify\"\n").unwrap();
     fs::write(folder.path().join("model/model.toml"), "format = 1\n").unwrap();
-    couplet(folder.path(), &["predict", "--model", "model", "--beam", "2"]).failed(
+    couplet(folder.path(), &["predict", "--model", "model", "--beam-size", "2"]).failed(
         2,
         "ways to search with a classifier",
         "a classifier does not search; leave them out",

@@ -83,7 +83,7 @@ pub(crate) const TINY: [&str; 16] = [
     "--set",
     "model.decoder.embedding=8",
     "--set",
-    "train.steps=4",
+    "train.max_updates=4",
     "--set",
     "train.validate_every=2",
     "--threads",

@@ -13,7 +13,7 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
     fs::write(folder.join("project").join(name), text).expect("a file of the test");
 }
 
-const SMALL: [&str; 4] = ["--set", "train.steps=2", "--set", "train.validate_every=2"];
+const SMALL: [&str; 4] = ["--set", "train.max_updates=2", "--set", "train.validate_every=2"];
 
 #[test]
 fn a_table_and_json_train_a_model() {
@@ -205,6 +205,6 @@ fn long_sides_are_cut_on_demand() {
     let ran = train(folder.path(), &long);
     assert!(ran.stderr.starts_with("1 pairs, 1 longer than data.max_tokens left out;"), "{}", ran.stderr);
     fs::remove_dir_all(folder.path().join("model")).unwrap();
-    let ran = train(folder.path(), &[&long[..], &["--set", "data.cut_source=last"]].concat());
+    let ran = train(folder.path(), &[&long[..], &["--set", "data.truncate_source=left"]].concat());
     assert!(ran.stderr.starts_with("2 pairs;"), "{}", ran.stderr);
 }

@@ -7,11 +7,11 @@ use std::fs;
 fn watched() -> tempfile::TempDir {
     let folder = new_project();
     let overrides = [
-        "train.steps=12",
+        "train.max_updates=12",
         "train.validate_every=4",
-        "train.validate_outputs=5",
-        "train.best_by=metric",
-        "train.keep=3",
+        "train.validation_translations=5",
+        "train.best_model_metric=metric",
+        "train.keep_checkpoints=3",
         "train.tensorboard=true",
     ];
     let mut arguments = [&["train", "project/config.toml", "--out", "model"], &TINY[..]].concat();
@@ -96,7 +96,7 @@ fn what_cannot_be_drawn_or_averaged_is_named() {
 fn what_was_made_again_is_drawn_once() {
     let folder = tempfile::tempdir().unwrap();
     let step =
-        |update: u32, loss: f64| format!("{{\"event\":\"step\",\"update\":{update},\"loss\":{loss}}}\n");
+        |update: u32, loss: f64| format!("{{\"event\":\"update\",\"update\":{update},\"loss\":{loss}}}\n");
     let resume = "{\"event\":\"resume\",\"update\":2}\n".to_owned();
     let log = [step(1, 9.0), step(2, 8.0), step(3, 700.0), resume, step(3, 7.0)].concat();
     fs::write(folder.path().join("log.jsonl"), log).unwrap();

@@ -89,7 +89,9 @@ impl Attention {
             query: (made != Made::Neither)
                 .then(|| params.add(&format!("{name}.query.weight"), keys, hidden, uniform(hidden))),
             vector: has_vector.then(|| params.add(&format!("{name}.vector"), 1, keys, uniform(keys))),
-            value: config.values.then(|| Linear::new(params, &format!("{name}.value"), width, size, false)),
+            value: config
+                .value_projection
+                .then(|| Linear::new(params, &format!("{name}.value"), width, size, false)),
             key_scale: config.is_scaled().then(|| 1.0 / ((keys / heads) as f32).sqrt()),
             local: config.local.map(|kind| {
                 let predict = (kind == LocalKind::Predictive).then(|| {

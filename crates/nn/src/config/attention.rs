@@ -21,15 +21,15 @@ pub struct AttentionConfig {
     /// How many times the source is looked at in each step, each time with a part of queries, keys and values of its own.
     pub heads: usize,
     /// Whether values are a projection of the encoder's states, and not the states themselves.
-    pub values: bool,
+    pub value_projection: bool,
     /// Whether inner products are divided by the square root of their length.
     pub scaled: bool,
     /// Which of the decoder's layers asks.
-    pub layer: QueryLayer,
+    pub query_layer: QueryLayer,
     /// Which of its states asks.
     pub query: QueryKind,
-    /// Whether the context enters the next step.
-    pub feed: bool,
+    /// Whether the context is an input of the next decoder step.
+    pub input_feeding: InputFeeding,
     /// Where in the source it looks, where it does not look everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local: Option<LocalKind>,
@@ -50,11 +50,11 @@ impl Default for AttentionConfig {
             activation: None,
             size: 256,
             heads: 1,
-            values: false,
+            value_projection: false,
             scaled: false,
-            layer: QueryLayer::default(),
+            query_layer: QueryLayer::default(),
             query: QueryKind::default(),
-            feed: true,
+            input_feeding: InputFeeding::default(),
             local: None,
             window: None,
             coverage: false,
@@ -81,7 +81,7 @@ impl AttentionConfig {
 
     /// The numbers in a context, for encoder states of `width`; none where there is no attention.
     pub fn context_width(&self, width: usize) -> Option<usize> {
-        self.score().map(|_| if self.values { self.size } else { width })
+        self.score().map(|_| if self.value_projection { self.size } else { width })
     }
 
     /// How many steps a local window has on either side.
@@ -95,7 +95,18 @@ impl AttentionConfig {
     }
 }
 
-/// Where local attention looks.
+/// Input feeding: what of a step's attention is an input of the next step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputFeeding {
+    /// The context vector.
+    #[default]
+    Context,
+    /// Nothing.
+    None,
+}
+
+/// Center of the window of local attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LocalKind {
@@ -111,7 +122,7 @@ pub enum LocalKind {
 pub enum QueryLayer {
     /// The topmost.
     #[default]
-    Top,
+    Last,
     /// The lowest: what it sees enters all others.
     First,
 }
@@ -122,7 +133,7 @@ pub enum QueryLayer {
 pub enum QueryKind {
     /// That of the step itself: `c_i` is made with `s_i`.
     #[default]
-    New,
+    Current,
     /// That of the step before: `c_i` is made with `s_{i-1}`, and enters `s_i`.
     Previous,
 }

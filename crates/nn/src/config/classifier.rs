@@ -12,17 +12,17 @@ pub struct ClassifierConfig {
     /// `[model.encoder]`
     pub encoder: EncoderConfig,
     /// `[model.context]`
-    pub context: FeatureConfig,
+    pub pooling: PoolingConfig,
     /// `[model.classifier]`
-    pub classifier: LabellerConfig,
+    pub classifier: ClassifierHeadConfig,
 }
 
 /// How the states of a text become its feature: one vector.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct FeatureConfig {
+pub struct PoolingConfig {
     /// Which one.
-    pub kind: FeatureKind,
+    pub kind: PoolingKind,
     /// The most tokens of a text whose states are flattened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
@@ -31,7 +31,7 @@ pub struct FeatureConfig {
 /// A vector for a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FeatureKind {
+pub enum PoolingKind {
     /// The state in which the reader ended; of two readers, each one's own.
     #[default]
     Last,
@@ -46,7 +46,7 @@ pub enum FeatureKind {
 /// From a feature to a label.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct LabellerConfig {
+pub struct ClassifierHeadConfig {
     /// How numbers become probabilities.
     pub output: OutputKind,
     /// The share of a feature's numbers that are dropped while training.
@@ -64,21 +64,21 @@ pub enum OutputKind {
     Softmax,
 }
 
-impl Default for LabellerConfig {
+impl Default for ClassifierHeadConfig {
     fn default() -> Self {
-        LabellerConfig { output: OutputKind::default(), dropout: 0.2 }
+        ClassifierHeadConfig { output: OutputKind::default(), dropout: 0.2 }
     }
 }
 
 impl ClassifierConfig {
     /// The most tokens that a text may have; none where any number will do.
     pub fn longest_text(&self) -> Option<usize> {
-        self.context.steps
+        self.pooling.steps
     }
 
     /// The numbers in a text's feature, for a vocabulary of so many tokens.
     pub fn feature_width(&self, vocabulary: usize) -> usize {
-        self.encoder.width(vocabulary) * self.context.steps.unwrap_or(1)
+        self.encoder.width(vocabulary) * self.pooling.steps.unwrap_or(1)
     }
 
     /// The numbers from which so many labels get their probabilities.
@@ -93,20 +93,20 @@ impl ClassifierConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.encoder.check()?;
         check_share("model.classifier.dropout", self.classifier.dropout)?;
-        check_sizes([("model.context.steps", self.context.steps.unwrap_or(1))])?;
-        let FeatureConfig { kind, steps } = self.context;
+        check_sizes([("model.context.steps", self.pooling.steps.unwrap_or(1))])?;
+        let PoolingConfig { kind, steps } = self.pooling;
         refuse_if(
-            kind == FeatureKind::Last && self.encoder.kind == ReaderKind::Bag,
+            kind == PoolingKind::Last && self.encoder.kind == ReaderKind::Bag,
             "model.context.kind = \"last\" with model.encoder.kind = \"bag\"",
             "a bag has no last state; use \"mean\", \"max\" or \"flatten\"",
         )?;
         refuse_if(
-            kind == FeatureKind::Flatten && steps.is_none(),
+            kind == PoolingKind::Flatten && steps.is_none(),
             "model.context.kind = \"flatten\" without model.context.steps",
             "how many tokens of a text are read, for example steps = 20",
         )?;
         refuse_if(
-            kind != FeatureKind::Flatten && steps.is_some(),
+            kind != PoolingKind::Flatten && steps.is_some(),
             "model.context.steps without model.context.kind = \"flatten\"",
             "only flattened states have a fixed number of steps; leave it out",
         )

@@ -26,21 +26,21 @@ pub struct DecoderConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual_from: Option<usize>,
     /// The share of sequences that go past each of these layers while training.
-    pub layer_dropout: f32,
+    pub stochastic_depth: f32,
     /// What a token is predicted from: the state and the context where there is attention, else the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readout: Option<ReadoutKind>,
     /// Whether a writer, recurrent or a Transformer, can also copy what it looks at: a token of the source, known to its vocabulary or not.
     pub copy: bool,
     /// Which weights are the same.
-    pub tied: Tied,
+    pub tie_embeddings: Tied,
     /// The share of numbers that are dropped while training: of the embedding and of what a token is predicted from; where the
     /// first layer looks at the source, also of what each layer above it reads of the one below.
     pub dropout: f32,
     /// The share of the target's tokens that are unknown to it while training, when it reads what it wrote.
     pub word_dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
-    pub variational: bool,
+    pub variational_dropout: bool,
     /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
     pub layer_norm: bool,
     /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
@@ -72,13 +72,13 @@ impl Default for DecoderConfig {
             hidden: 512,
             embedding: 256.into(),
             residual_from: None,
-            layer_dropout: 0.0,
+            stochastic_depth: 0.0,
             readout: None,
             copy: false,
-            tied: Tied::default(),
+            tie_embeddings: Tied::default(),
             dropout: 0.2,
             word_dropout: 0.0,
-            variational: false,
+            variational_dropout: false,
             layer_norm: false,
             forget_bias: None,
             heads: None,
@@ -134,9 +134,9 @@ pub enum ReadoutKind {
     /// The state `s`.
     State,
     /// The attention vector `tanh(W·[s; c] + b)`.
-    Joined,
+    Attentional,
     /// `tanh(W·[s; c; x] + b)`, with the vector `x` of the token before.
-    JoinedWord,
+    DeepOutput,
 }
 
 /// Which weights are the same.

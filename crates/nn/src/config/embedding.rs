@@ -5,7 +5,7 @@ use super::{ConfigError, InputKind};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The vectors of tokens: `embedding = 256`, or `embedding = { size = 300, pretrained = "vectors.txt", train = "frozen" }`.
+/// The vectors of tokens: `embedding = 256`, or `embedding = { size = 300, pretrained = "vectors.txt", freeze = true }`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct EmbeddingConfig {
@@ -13,27 +13,27 @@ pub struct EmbeddingConfig {
     pub size: usize,
     /// A file of word vectors that training begins with, where a word has one: of word2vec, GloVe or fastText.
     pub pretrained: Option<PathBuf>,
-    /// Whether they learn as well.
-    pub train: VectorTraining,
+    /// Whether they stay fixed in training.
+    pub freeze: Freeze,
 }
 
-/// Whether vectors that were trained before learn as well.
+/// Freezing of pretrained vectors: `true`, `false`, or a number of updates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "WrittenTraining", into = "WrittenTraining")]
-pub enum VectorTraining {
-    /// They do.
+#[serde(from = "FreezeValue", into = "FreezeValue")]
+pub enum Freeze {
+    /// They are trained.
     #[default]
-    Trained,
-    /// They stay as they are.
-    Frozen,
-    /// They stay as they are for the first so many updates.
-    FrozenFor(u64),
+    Never,
+    /// They stay fixed.
+    Always,
+    /// They stay fixed for the first updates, and are trained afterwards.
+    Updates(u64),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "a size, or a table { size = 300, pretrained = \"vectors.txt\", train = \"frozen\" }"
+    expecting = "a size, or a table { size = 300, pretrained = \"vectors.txt\", freeze = true }"
 )]
 enum Written {
     Size(usize),
@@ -47,57 +47,52 @@ struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pretrained: Option<PathBuf>,
     #[serde(default)]
-    train: VectorTraining,
+    freeze: Freeze,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(untagged, expecting = "\"trained\", \"frozen\", or for how many updates they are frozen")]
-enum WrittenTraining {
-    Word(Word),
+#[serde(untagged, expecting = "true, false, or a number of updates")]
+enum FreezeValue {
+    Switch(bool),
     Updates(u64),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Word {
-    Trained,
-    Frozen,
 }
 
 impl From<Written> for EmbeddingConfig {
     fn from(written: Written) -> Self {
         match written {
             Written::Size(size) => size.into(),
-            Written::Table(Table { size, pretrained, train }) => EmbeddingConfig { size, pretrained, train },
+            Written::Table(Table { size, pretrained, freeze }) => {
+                EmbeddingConfig { size, pretrained, freeze }
+            }
         }
     }
 }
 
 impl From<EmbeddingConfig> for Written {
-    fn from(EmbeddingConfig { size, pretrained, train }: EmbeddingConfig) -> Self {
-        match (&pretrained, train) {
-            (None, VectorTraining::Trained) => Written::Size(size),
-            _ => Written::Table(Table { size, pretrained, train }),
+    fn from(EmbeddingConfig { size, pretrained, freeze }: EmbeddingConfig) -> Self {
+        match (&pretrained, freeze) {
+            (None, Freeze::Never) => Written::Size(size),
+            _ => Written::Table(Table { size, pretrained, freeze }),
         }
     }
 }
 
-impl From<WrittenTraining> for VectorTraining {
-    fn from(written: WrittenTraining) -> Self {
-        match written {
-            WrittenTraining::Word(Word::Trained) => VectorTraining::Trained,
-            WrittenTraining::Word(Word::Frozen) => VectorTraining::Frozen,
-            WrittenTraining::Updates(updates) => VectorTraining::FrozenFor(updates),
+impl From<FreezeValue> for Freeze {
+    fn from(value: FreezeValue) -> Self {
+        match value {
+            FreezeValue::Switch(false) => Freeze::Never,
+            FreezeValue::Switch(true) => Freeze::Always,
+            FreezeValue::Updates(updates) => Freeze::Updates(updates),
         }
     }
 }
 
-impl From<VectorTraining> for WrittenTraining {
-    fn from(training: VectorTraining) -> Self {
-        match training {
-            VectorTraining::Trained => WrittenTraining::Word(Word::Trained),
-            VectorTraining::Frozen => WrittenTraining::Word(Word::Frozen),
-            VectorTraining::FrozenFor(updates) => WrittenTraining::Updates(updates),
+impl From<Freeze> for FreezeValue {
+    fn from(freeze: Freeze) -> Self {
+        match freeze {
+            Freeze::Never => FreezeValue::Switch(false),
+            Freeze::Always => FreezeValue::Switch(true),
+            Freeze::Updates(updates) => FreezeValue::Updates(updates),
         }
     }
 }
@@ -105,7 +100,7 @@ impl From<VectorTraining> for WrittenTraining {
 /// Vectors of so many numbers, of which nothing is known before training.
 impl From<usize> for EmbeddingConfig {
     fn from(size: usize) -> EmbeddingConfig {
-        EmbeddingConfig { size, pretrained: None, train: VectorTraining::default() }
+        EmbeddingConfig { size, pretrained: None, freeze: Freeze::default() }
     }
 }
 
@@ -118,8 +113,8 @@ impl EmbeddingConfig {
     /// Refuses what makes no vectors of a part, `model.encoder` for example.
     pub(super) fn check(&self, part: &str, input: InputKind) -> Result<(), ConfigError> {
         refuse_if(
-            self.pretrained.is_none() && self.train != VectorTraining::Trained,
-            format!("{part}.embedding.train without {part}.embedding.pretrained"),
+            self.pretrained.is_none() && self.freeze != Freeze::Never,
+            format!("{part}.embedding.freeze without {part}.embedding.pretrained"),
             "name the file of the vectors; train.freeze freezes any other part",
         )?;
         refuse_if(
@@ -143,10 +138,10 @@ mod tests {
     fn a_size_or_a_table() {
         assert_eq!(read("embedding = 8"), 8.into());
         assert_eq!(read("embedding = { size = 8 }"), 8.into());
-        let frozen = read("embedding = { size = 8, pretrained = 'v.txt', train = 'frozen' }");
-        assert_eq!((frozen.pretrained, frozen.train), (Some("v.txt".into()), VectorTraining::Frozen));
-        let later = read("embedding = { size = 8, pretrained = 'v.txt', train = 100 }");
-        assert_eq!(later.train, VectorTraining::FrozenFor(100));
+        let frozen = read("embedding = { size = 8, pretrained = 'v.txt', freeze = true }");
+        assert_eq!((frozen.pretrained, frozen.freeze), (Some("v.txt".into()), Freeze::Always));
+        let later = read("embedding = { size = 8, pretrained = 'v.txt', freeze = 100 }");
+        assert_eq!(later.freeze, Freeze::Updates(100));
         let said = toml::from_str::<EncoderConfig>("embedding = { size = 8, frozen = true }").unwrap_err();
         assert!(said.message().starts_with("a size, or a table"), "{said}");
     }
@@ -154,7 +149,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         for text in
-            ["8", "{ size = 8, pretrained = 'v.txt' }", "{ size = 8, pretrained = 'v.txt', train = 3 }"]
+            ["8", "{ size = 8, pretrained = 'v.txt' }", "{ size = 8, pretrained = 'v.txt', freeze = 3 }"]
         {
             let config: EncoderConfig = toml::from_str(&format!("embedding = {text}")).unwrap();
             let written = toml::to_string(&config).unwrap();
@@ -169,8 +164,8 @@ mod tests {
             config.check().unwrap_err().to_string()
         };
         assert_eq!(
-            said("embedding = { size = 8, train = 'frozen' }"),
-            "model.encoder.embedding.train without model.encoder.embedding.pretrained"
+            said("embedding = { size = 8, freeze = true }"),
+            "model.encoder.embedding.freeze without model.encoder.embedding.pretrained"
         );
         assert_eq!(
             said("input = 'one-hot'\nembedding = { size = 8, pretrained = 'v.txt' }"),

@@ -32,7 +32,7 @@ pub struct EncoderConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residual_from: Option<usize>,
     /// The share of sequences that go past each of these layers while training.
-    pub layer_dropout: f32,
+    pub stochastic_depth: f32,
     /// The score by which a recurrent layer looks at all of its states so far; what it sees takes the place of its state before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_attention: Option<ScoreKind>,
@@ -41,7 +41,7 @@ pub struct EncoderConfig {
     /// The share of the source's tokens that are unknown to it while training.
     pub word_dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
-    pub variational: bool,
+    pub variational_dropout: bool,
     /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
     pub layer_norm: bool,
     /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
@@ -76,11 +76,11 @@ impl Default for EncoderConfig {
             layers: None,
             hidden: Sizes::Same(256),
             residual_from: None,
-            layer_dropout: 0.0,
+            stochastic_depth: 0.0,
             self_attention: None,
             dropout: 0.2,
             word_dropout: 0.0,
-            variational: false,
+            variational_dropout: false,
             layer_norm: false,
             forget_bias: None,
             heads: None,

@@ -9,11 +9,11 @@ mod embedding;
 mod encoder;
 mod language_model;
 
-pub use attention::{AttentionConfig, LocalKind, QueryKind, QueryLayer};
+pub use attention::{AttentionConfig, InputFeeding, LocalKind, QueryKind, QueryLayer};
 pub use check::ConfigError;
-pub use classifier::{ClassifierConfig, FeatureConfig, FeatureKind, LabellerConfig, OutputKind};
+pub use classifier::{ClassifierConfig, ClassifierHeadConfig, OutputKind, PoolingConfig, PoolingKind};
 pub use decoder::{DecoderConfig, ReadoutKind, Tied};
-pub use embedding::{EmbeddingConfig, VectorTraining};
+pub use embedding::{EmbeddingConfig, Freeze};
 pub use encoder::{Bidirectional, EncoderConfig, InputKind, OnlyLayer, Sizes};
 pub use language_model::{LanguageModelConfig, NextTokenConfig};
 
@@ -87,8 +87,8 @@ pub struct ContextConfig {
     /// The size of a layer `tanh(W·c + b)` on top of it; without one, the vector stays as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub projection: Option<usize>,
-    /// How the decoder gets it.
-    pub to: Reach,
+    /// Use by the decoder: its initial state, an input of every step, or both.
+    pub to: ContextUse,
 }
 
 /// How an encoder's states become one vector.
@@ -106,28 +106,28 @@ pub enum ContextKind {
     None,
 }
 
-/// How a context reaches the decoder.
+/// Use of the context vector by the decoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reach {
-    /// As its first state.
+#[serde(rename_all = "snake_case")]
+pub enum ContextUse {
+    /// Initial state of the decoder.
     #[default]
-    Start,
-    /// As an input of every step.
-    Steps,
+    InitState,
+    /// Input of every decoder step.
+    EveryStep,
     /// Both.
     Both,
 }
 
-impl Reach {
+impl ContextUse {
     /// Whether it begins the writing.
-    pub fn start(self) -> bool {
-        self != Reach::Steps
+    pub fn is_init_state(self) -> bool {
+        self != ContextUse::EveryStep
     }
 
     /// Whether it enters every step.
-    pub fn steps(self) -> bool {
-        self != Reach::Start
+    pub fn is_every_step(self) -> bool {
+        self != ContextUse::InitState
     }
 }
 
@@ -187,20 +187,21 @@ impl ModelConfig {
 
     /// The numbers in each context that reaches every step: the attention's, and the one that the decoder is told once.
     pub fn step_contexts(&self, source_vocabulary: usize) -> [Option<usize>; 2] {
-        let told = self.context_width(source_vocabulary).filter(|_| self.context.to.steps());
+        let told = self.context_width(source_vocabulary).filter(|_| self.context.to.is_every_step());
         [self.attention.context_width(self.encoder.width(source_vocabulary)), told]
     }
 
     /// What a token is predicted from.
     pub fn readout(&self) -> ReadoutKind {
-        let usual = if self.attention.score().is_some() { ReadoutKind::Joined } else { ReadoutKind::State };
+        let usual =
+            if self.attention.score().is_some() { ReadoutKind::Attentional } else { ReadoutKind::State };
         self.decoder.readout.unwrap_or(usual)
     }
 
     /// What the decoder's first states are made of; none where they are zero. The last states of an encoder's layers cross
     /// layer by layer and part by part, any other context is one vector for all of them.
     pub fn first_states(&self, source_vocabulary: usize) -> Option<StateShape> {
-        let context = self.context_width(source_vocabulary).filter(|_| self.context.to.start())?;
+        let context = self.context_width(source_vocabulary).filter(|_| self.context.to.is_init_state())?;
         Some(match self.encoder.cell().filter(|_| self.context.is_last_state()) {
             Some(cell) => StateShape { widths: self.encoder.widths(), parts: cell.parts() },
             None => StateShape { widths: vec![context], parts: 1 },

@@ -61,7 +61,7 @@ impl AttentionDecoder {
             memory: Linear::glorot(params, "decoder.kv_proj.weight", None, of_source, 2 * hidden),
             output: output_of(params, config, vocabulary, &embedding),
             how: MultiHead { heads: config.heads(), scale: 1.0, causal: false },
-            dropout: Dropout::of_numbers(config.dropout, config.variational),
+            dropout: Dropout::of_numbers(config.dropout, config.variational_dropout),
             embedding,
         }
     }

@@ -85,7 +85,7 @@ impl ConvolutionalDecoder {
         shared: Option<&Embedding>,
     ) -> Self {
         let (width, hidden) = (config.embedding.size, config.hidden);
-        let dropout = Dropout::of_numbers(config.dropout, config.variational);
+        let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
         let none = Dropout { rate: 0.0, ..dropout };
         let window = Window { before: config.kernel() - 1, after: 0 };
         let embedding = embedding_of(params, config, vocabulary, shared);

@@ -1,7 +1,7 @@
 //! The layers of a recurrent decoder, with attention or without.
 
 use crate::attention::Attention;
-use crate::config::{AttentionConfig, QueryKind};
+use crate::config::{AttentionConfig, InputFeeding, QueryKind};
 use crate::layer::{Dropout, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
@@ -81,7 +81,9 @@ impl Sight {
     pub(crate) fn new(attention: Option<Attention>, config: &AttentionConfig) -> Sight {
         match attention {
             None => Sight::Blind,
-            Some(attention) if config.feed => Sight::Fed { attention, query: config.query },
+            Some(attention) if config.input_feeding == InputFeeding::Context => {
+                Sight::Fed { attention, query: config.query }
+            }
             Some(attention) => Sight::After(attention),
         }
     }
@@ -165,7 +167,7 @@ impl Layers {
         let asking = &layers[self.below - 1][0];
         let seen = memory.as_ref().and_then(|memory| match &self.sight {
             Sight::Blind | Sight::After(_) => None,
-            Sight::Fed { query: QueryKind::New, .. } => {
+            Sight::Fed { query: QueryKind::Current, .. } => {
                 let zeros = |columns| Var::constant(Tensor::zeros(asking.device(), asking.rows(), columns));
                 let (context, weights) = (zeros(memory.values.columns()), zeros(memory.weight_columns()));
                 Some(Seen { context, weights })
@@ -194,7 +196,7 @@ impl Layers {
                 let states = after.layers[self.below - 1][0].clone();
                 let now = Seen { context: after.context, weights };
                 let read = match query {
-                    QueryKind::New => now.clone(),
+                    QueryKind::Current => now.clone(),
                     QueryKind::Previous => seen.select(&state.from),
                 };
                 (Written { states, seen: Some(read) }, after.layers, Some(now), after.covered)
@@ -222,7 +224,7 @@ impl Layers {
                 let scanned = self.scan(pass, attention).sequence(x, rows, &start, memory);
                 let now = Seen { context: scanned.contexts, weights: scanned.weights };
                 let read = match query {
-                    QueryKind::New => now,
+                    QueryKind::Current => now,
                     QueryKind::Previous => now.one_step_later(seen, rows),
                 };
                 Written { states: scanned.states, seen: Some(read) }
@@ -321,7 +323,7 @@ mod tests {
             DecoderConfig { kind: WriterKind::Rnn, ..DecoderConfig::default() }.cell().expect("a cell");
         let layers: Vec<RecurrentLayer> = (0..count)
             .map(|number| {
-                let inputs = if config.feed || number > 0 { 2 } else { 1 };
+                let inputs = if config.input_feeding == InputFeeding::Context || number > 0 { 2 } else { 1 };
                 let layer =
                     RecurrentLayer::new(&mut params, "decoder", &format!("l{number}"), cell, inputs, 1);
                 let [input, state, bias] =

@@ -118,7 +118,7 @@ fn embedding_of(
     shared: Option<&Embedding>,
 ) -> Embedding {
     let new = if config.kind == WriterKind::Transformer { Embedding::scaled } else { Embedding::new };
-    match shared.filter(|_| config.tied == Tied::All) {
+    match shared.filter(|_| config.tie_embeddings == Tied::All) {
         Some(shared) => shared.clone(),
         None => new(params, "decoder.embedding", vocabulary, config.embedding.size),
     }
@@ -131,7 +131,7 @@ fn output_of(
     vocabulary: usize,
     embedding: &Embedding,
 ) -> Linear {
-    match config.tied {
+    match config.tie_embeddings {
         Tied::None => Linear::new(params, "decoder.output", config.feature_width(), vocabulary, true),
         Tied::Output | Tied::All => Linear {
             weight: embedding.weight,

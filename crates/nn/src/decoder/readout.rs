@@ -21,7 +21,7 @@ impl Readout {
         contexts: usize,
         embedding: usize,
     ) -> Readout {
-        let word = kind == ReadoutKind::JoinedWord;
+        let word = kind == ReadoutKind::DeepOutput;
         let inputs = hidden + contexts + if word { embedding } else { 0 };
         let mix =
             (kind != ReadoutKind::State).then(|| Linear::new(params, "decoder.mix", inputs, hidden, true));
@@ -56,8 +56,8 @@ mod tests {
         let weights: [f32; 3] = [1.0, 0.4, 0.25];
         let kinds = [
             (ReadoutKind::State, 0, 0.5),
-            (ReadoutKind::Joined, 2, 0.19738),
-            (ReadoutKind::JoinedWord, 3, 0.60437),
+            (ReadoutKind::Attentional, 2, 0.19738),
+            (ReadoutKind::DeepOutput, 3, 0.60437),
         ];
         for (kind, inputs, expected) in kinds {
             let mut params = Params::new(&Device::cpu(), 1);

@@ -4,7 +4,7 @@ use super::readout::Readout;
 use super::{Decoder, Sequence, Stepped, embedding_of, output_of};
 use crate::attention::Attention;
 use crate::cell::Cell;
-use crate::config::{ModelConfig, QueryLayer};
+use crate::config::{InputFeeding, ModelConfig, QueryLayer};
 use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
@@ -66,8 +66,8 @@ impl RecurrentDecoder {
         let hidden = decoder.hidden;
         let embedding = embedding_of(params, decoder, vocabulary, shared);
         let [seen, told] = contexts.map(Option::unwrap_or_default);
-        let fed = if attention.feed { seen } else { 0 };
-        let below = match attention.layer {
+        let fed = if attention.input_feeding == InputFeeding::Context { seen } else { 0 };
+        let below = match attention.query_layer {
             QueryLayer::First if attention.score().is_some() => 1,
             _ => decoder.layers,
         };
@@ -86,8 +86,8 @@ impl RecurrentDecoder {
             .copy
             .then(|| Pointer::new(params, hidden, seen + told, decoder.embedding.size, attention.heads));
         let output = output_of(params, decoder, vocabulary, &embedding);
-        let dropout = Dropout::of_numbers(decoder.dropout, decoder.variational);
-        let shortcut = Shortcut::new(decoder.residual_from, decoder.layer_dropout, SHORTCUT);
+        let dropout = Dropout::of_numbers(decoder.dropout, decoder.variational_dropout);
+        let shortcut = Shortcut::new(decoder.residual_from, decoder.stochastic_depth, SHORTCUT);
         let layers = Layers { layers, sight, below, shortcut, dropout };
         RecurrentDecoder { embedding, layers, readout, pointer, output, dropout }
     }

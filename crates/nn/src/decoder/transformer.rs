@@ -80,7 +80,7 @@ impl TransformerDecoder {
         let embedding = embedding_of(params, config, vocabulary, shared);
         let scale = (width as f32).sqrt();
         let positions = Positions::new(params, "decoder", config.positions(), Some(scale), width);
-        let dropout = Dropout::of_numbers(config.dropout, config.variational);
+        let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
         let mut residual = Residual::new(config.norm.unwrap_or_default(), dropout, DROPOUT + 1);
         let layer = |layer: usize| {
             let name = format!("decoder.layers.{layer}");

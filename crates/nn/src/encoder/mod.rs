@@ -71,7 +71,7 @@ impl Encoder {
         let inputs = config.input_width(vocabulary);
         let scale = (config.kind == ReaderKind::Transformer).then(|| (inputs as f32).sqrt());
         let positions = Positions::new(params, "encoder", config.positions(), scale, inputs);
-        let dropout = Dropout::of_numbers(config.dropout, config.variational);
+        let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
         let reader = match (config.kind, config.cell()) {
             (ReaderKind::SelfAttention, _) => {
                 Reader::SelfAttention(SelfAttentionReader::new(params, config, inputs))

@@ -74,7 +74,7 @@ impl RecurrentReader {
         let layers = layers.collect();
         RecurrentReader {
             layers,
-            shortcut: Shortcut::new(config.residual_from, config.layer_dropout, SHORTCUT),
+            shortcut: Shortcut::new(config.residual_from, config.stochastic_depth, SHORTCUT),
         }
     }
 

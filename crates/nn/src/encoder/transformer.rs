@@ -17,7 +17,7 @@ impl TransformerReader {
     /// Adds `encoder.layers.0.self_attn.in_proj_weight` and so on.
     pub fn new(params: &mut Params, config: &EncoderConfig) -> Self {
         let (width, kind) = (config.embedding.size, config.feed_forward.unwrap_or_default());
-        let dropout = Dropout::of_numbers(config.dropout, config.variational);
+        let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
         let mut residual = Residual::new(config.norm.unwrap_or_default(), dropout, DROPOUT + 1);
         let layer = |(layer, hidden): (usize, usize)| {
             let name = format!("encoder.layers.{layer}");

@@ -14,7 +14,7 @@ const READERS: [&str; 9] = [
     "kind = 'gru', hidden = 6, layers = 1, input = 'one-hot'",
     "kind = 'gru', hidden = 5, layers = 2, layer_norm = true, bidirectional = false, reverse = true",
     "kind = 'lstm', hidden = 6, layers = 1, bidirectional = false, forget_bias = 1.0",
-    "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, variational = true",
+    "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, variational_dropout = true",
     "kind = 'bag'",
     "kind = 'bag', input = 'one-hot'",
 ];

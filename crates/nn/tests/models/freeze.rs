@@ -9,11 +9,11 @@ const MODELS: [&str; 5] = [
     "encoder = { kind = 'gru', hidden = [4, 6], embedding = 6, layer_norm = true, bidirectional = false }\n\
      attention.score = 'none'\ncontext.to = 'both'\ndecoder = { kind = 'gru', layers = 1, hidden = 6, embedding = 6 }",
     "encoder = { kind = 'transformer', layers = 1, hidden = 8, embedding = 8, heads = 2, positions = 'learned' }\n\
-     decoder = { kind = 'transformer', layers = 1, hidden = 8, embedding = 8, heads = 2, tied = 'all' }",
+     decoder = { kind = 'transformer', layers = 1, hidden = 8, embedding = 8, heads = 2, tie_embeddings = 'all' }",
     "encoder = { kind = 'conv', layers = 2, hidden = 6, embedding = 8 }\n\
      decoder = { kind = 'conv', layers = 2, hidden = 6, embedding = 8 }",
     "encoder = { kind = 'self-attention', layers = 1, hidden = 8, embedding = 8 }\n\
-     decoder = { kind = 'attention', layers = 1, hidden = 8, embedding = 8, tied = 'output' }",
+     decoder = { kind = 'attention', layers = 1, hidden = 8, embedding = 8, tie_embeddings = 'output' }",
 ];
 
 /// The gradients of all parameters by their names, with one of them frozen or none.

@@ -24,12 +24,12 @@ const CASES: [(&str, &str); 31] = [
     (
         "gru_context_at_every_step",
         "encoder = { kind = 'gru', layers = 2 }\ncontext.to = 'both'\nattention.score = 'none'\n\
-         decoder = { kind = 'gru', layers = 2, readout = 'joined' }",
+         decoder = { kind = 'gru', layers = 2, readout = 'attentional' }",
     ),
     (
         "gru_mean_to_steps",
-        "encoder = { kind = 'gru' }\ncontext = { kind = 'mean', to = 'steps' }\nattention.score = 'none'\n\
-         decoder = { readout = 'joined-word' }",
+        "encoder = { kind = 'gru' }\ncontext = { kind = 'mean', to = 'every_step' }\nattention.score = 'none'\n\
+         decoder = { readout = 'deep-output' }",
     ),
     (
         "bag_max_projected",
@@ -45,12 +45,12 @@ const CASES: [(&str, &str); 31] = [
     ("lstm_query_key", "encoder = {}\nattention = { score = 'query-key', size = 4 }\ndecoder = {}"),
     (
         "lstm_values",
-        "encoder = {}\nattention = { score = 'query-key', size = 4, values = true }\ndecoder = {}",
+        "encoder = {}\nattention = { score = 'query-key', size = 4, value_projection = true }\ndecoder = {}",
     ),
     (
         "gru_previous",
         "encoder = { kind = 'gru' }\nattention = { size = 4, query = 'previous' }\n\
-         decoder = { kind = 'gru', readout = 'joined-word' }",
+         decoder = { kind = 'gru', readout = 'deep-output' }",
     ),
     (
         "lstm_previous",
@@ -59,12 +59,12 @@ const CASES: [(&str, &str); 31] = [
     ),
     (
         "gru_not_fed",
-        "encoder = { kind = 'gru', layers = 2 }\nattention = { score = 'general', feed = false }\n\
+        "encoder = { kind = 'gru', layers = 2 }\nattention = { score = 'general', input_feeding = 'none' }\n\
          decoder = { kind = 'gru', layers = 2 }",
     ),
     (
         "lstm_heads",
-        "encoder = {}\nattention = { score = 'query-key', size = 4, values = true, heads = 2 }\ndecoder = {}",
+        "encoder = {}\nattention = { score = 'query-key', size = 4, value_projection = true, heads = 2 }\ndecoder = {}",
     ),
     (
         "lstm_additive_heads",
@@ -78,13 +78,13 @@ const CASES: [(&str, &str); 31] = [
     (
         "gru_deep_previous",
         "encoder = { kind = 'gru', layers = 3, bidirectional = 'first', residual_from = 2 }\n\
-         attention = { score = 'dot', layer = 'first', query = 'previous' }\n\
+         attention = { score = 'dot', query_layer = 'first', query = 'previous' }\n\
          decoder = { kind = 'gru', residual_from = 2 }",
     ),
     (
         "rnn_deep_not_fed",
         "encoder = { kind = 'rnn', layers = 3, bidirectional = 'first', residual_from = 2 }\n\
-         attention = { score = 'general', layer = 'first', feed = false }\n\
+         attention = { score = 'general', query_layer = 'first', input_feeding = 'none' }\n\
          decoder = { kind = 'rnn', residual_from = 2 }",
     ),
     (
@@ -108,7 +108,7 @@ const CASES: [(&str, &str); 31] = [
     (
         "lstm_local_not_fed",
         "encoder = {}\ndecoder = {}\n\
-         attention = { score = 'query-key', size = 4, heads = 2, local = 'predictive', window = 3, feed = false }",
+         attention = { score = 'query-key', size = 4, heads = 2, local = 'predictive', window = 3, input_feeding = 'none' }",
     ),
     (
         "lstm_coverage",
@@ -121,12 +121,12 @@ const CASES: [(&str, &str); 31] = [
     ),
     (
         "rnn_coverage_loss",
-        "encoder = { kind = 'rnn' }\nattention = { score = 'general', feed = false, coverage_loss = 1.5 }\n\
+        "encoder = { kind = 'rnn' }\nattention = { score = 'general', input_feeding = 'none', coverage_loss = 1.5 }\n\
          decoder = { kind = 'rnn' }",
     ),
     (
         "rnn_linear_heads",
-        "encoder = { kind = 'rnn' }\ncontext.to = 'both'\nattention = { score = 'linear', heads = 3, feed = false }\n\
+        "encoder = { kind = 'rnn' }\ncontext.to = 'both'\nattention = { score = 'linear', heads = 3, input_feeding = 'none' }\n\
          decoder = { kind = 'rnn' }",
     ),
 ];

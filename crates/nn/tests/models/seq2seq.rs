@@ -207,7 +207,7 @@ fn models_of_the_first_version_can_be_read() {
 fn tied_weights_are_counted_once() {
     let count = |tied| {
         let mut config = config(BridgeKind::Dense, true);
-        (config.decoder.embedding, config.encoder.embedding, config.decoder.tied) =
+        (config.decoder.embedding, config.encoder.embedding, config.decoder.tie_embeddings) =
             (10.into(), 10.into(), tied);
         let mut params = Params::new(&Device::cpu(), 3);
         Seq2Seq::new(&mut params, &config, TARGET_WORDS, TARGET_WORDS).unwrap();

@@ -10,7 +10,7 @@ const TRANSFORMERS: [(&str, &str); 3] = [
     ("post_norm_relu", "encoder.norm = 'post'\ndecoder.norm = 'post'"),
     (
         "pre_norm_gelu_tied",
-        "encoder.feed_forward = 'gelu'\ndecoder = { feed_forward = 'gelu', tied = 'output' }",
+        "encoder.feed_forward = 'gelu'\ndecoder = { feed_forward = 'gelu', tie_embeddings = 'output' }",
     ),
     ("pre_norm_relu", "encoder = {}\ndecoder = {}"),
 ];
@@ -19,7 +19,7 @@ const CONVOLUTIONS: [(&str, &str); 2] = [
     ("around_three", "encoder = { positions = 'none' }\ndecoder = { positions = 'none' }"),
     (
         "around_five_tied",
-        "encoder = { positions = 'none', kernel = 5 }\ndecoder = { positions = 'none', kernel = 2, tied = 'output' }",
+        "encoder = { positions = 'none', kernel = 5 }\ndecoder = { positions = 'none', kernel = 2, tie_embeddings = 'output' }",
     ),
 ];
 

@@ -106,9 +106,9 @@ impl Model for Long {
 /// of two has the empty output after its first step; six tokens follow, and the end.
 #[test]
 fn a_live_hypothesis_that_is_better_takes_its_steps() {
-    for stop in [Stop::Early, Stop::Exhaustive] {
+    for stop in [BeamStopping::Heuristic, BeamStopping::Never] {
         for beam in [1, 2] {
-            let config = SearchConfig { beam, stop, ..SearchConfig::default() };
+            let config = SearchConfig { beam_size: beam, early_stopping: stop, ..SearchConfig::default() };
             let best = &search(&Long, &[&[7]], &config)[0][0];
             assert_eq!((best.tokens.len(), best.truncated), (6, false));
             assert!((best.score - 0.6f32.ln() / 7.0).abs() < 1e-6);
@@ -121,7 +121,8 @@ fn a_live_hypothesis_that_is_better_takes_its_steps() {
 fn an_output_is_truncated_that_has_no_end() {
     for beam in [1, 2] {
         let found = |max_length| {
-            let config = SearchConfig { beam, max_length: Some(max_length), ..SearchConfig::default() };
+            let config =
+                SearchConfig { beam_size: beam, max_length: Some(max_length), ..SearchConfig::default() };
             search(&Long, &[&[7]], &config)[0][0].clone()
         };
         assert_eq!(
@@ -153,9 +154,9 @@ fn settings() -> impl Strategy<Value = SearchConfig> {
     (widths, penalties, 1usize..40).prop_map(|((groups, width, n_best, diversity), penalties, limit)| {
         let beam = groups * width;
         SearchConfig {
-            beam,
-            groups,
-            diversity,
+            beam_size: beam,
+            beam_groups: groups,
+            diversity_penalty: diversity,
             n_best: n_best.min(beam),
             length_penalty: penalties.0,
             length_norm: if penalties.1 { LengthNorm::Wu } else { LengthNorm::Power },
@@ -203,7 +204,7 @@ fn a_beam_is_hardly_ever_worse_than_greed() {
     let lost = |seed: &u64| {
         let model = RandomModel::new(*seed);
         let score = |beam| {
-            let config = SearchConfig { beam, max_length: Some(50), ..SearchConfig::default() };
+            let config = SearchConfig { beam_size: beam, max_length: Some(50), ..SearchConfig::default() };
             search(&model, &[&[2, 3]], &config)[0][0].score
         };
         score(5) < score(1)

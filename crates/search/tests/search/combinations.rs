@@ -16,11 +16,11 @@ const READERS: [&str; 14] = [
     "kind = 'rnn', hidden = 6, layers = 1",
     "kind = 'rnn', activation = 'relu', hidden = 12, layers = 1, bidirectional = false, reverse = true",
     "kind = 'rnn', activation = 'none', hidden = [5, 6], layer_norm = true",
-    "kind = 'gru', hidden = [7, 12, 12], bidirectional = false, residual_from = 3, variational = true",
+    "kind = 'gru', hidden = [7, 12, 12], bidirectional = false, residual_from = 3, variational_dropout = true",
     "kind = 'gru', hidden = 6, layers = 1, input = 'one-hot'",
     "kind = 'lstm', hidden = 6, layers = 2, residual_from = 2, forget_bias = 1.0",
     "kind = 'lstm', hidden = 12, layers = 1, bidirectional = false, reverse = true, layer_norm = true",
-    "kind = 'lstm', hidden = [6, 12, 12], bidirectional = 'first', residual_from = 2, layer_dropout = 0.2",
+    "kind = 'lstm', hidden = [6, 12, 12], bidirectional = 'first', residual_from = 2, stochastic_depth = 0.2",
     "kind = 'rnn', hidden = 6, layers = 2, self_attention = 'concat'",
     "kind = 'bag'",
     "kind = 'bag', input = 'one-hot'",
@@ -39,11 +39,12 @@ const SCORES: [&str; 9] = [
     "score = 'linear'",
     "score = 'linear', activation = 'relu'",
     "score = 'query-key', size = 8",
-    "score = 'query-key', size = 6, values = true, scaled = true",
+    "score = 'query-key', size = 6, value_projection = true, scaled = true",
 ];
 
 /// What a score does: which state asks, whether the context is fed, how many heads there are.
-const ORDERS: [&str; 4] = ["", ", query = 'previous'", ", feed = false", ", query = 'previous', heads = 2"];
+const ORDERS: [&str; 4] =
+    ["", ", query = 'previous'", ", input_feeding = 'none'", ", query = 'previous', heads = 2"];
 
 const READOUTS: [&str; 3] = ["state", "joined", "joined-word"];
 
@@ -71,9 +72,9 @@ fn sights() -> Vec<String> {
 
 /// Writers whose states have 12 numbers.
 const WRITERS: [&str; 4] = [
-    "kind = 'rnn', layers = 1, embedding = 12, tied = 'output'",
+    "kind = 'rnn', layers = 1, embedding = 12, tie_embeddings = 'output'",
     "kind = 'rnn', activation = 'relu', layers = 1, embedding = 5, layer_norm = true",
-    "kind = 'gru', layers = 2, embedding = 5, variational = true",
+    "kind = 'gru', layers = 2, embedding = 5, variational_dropout = true",
     "kind = 'lstm', layers = 2, embedding = 7, forget_bias = 1.0",
 ];
 
@@ -81,19 +82,19 @@ const WRITERS: [&str; 4] = [
 const DEEP_WRITERS: [&str; 3] = [
     "kind = 'rnn', layers = 3, embedding = 5, residual_from = 3",
     "kind = 'gru', layers = 2, embedding = 5, layer_norm = true, residual_from = 2",
-    "kind = 'lstm', layers = 3, embedding = 12, tied = 'output', residual_from = 2, layer_dropout = 0.2",
+    "kind = 'lstm', layers = 3, embedding = 12, tie_embeddings = 'output', residual_from = 2, stochastic_depth = 0.2",
 ];
 
 /// Writers without recurrence, which look at the source by themselves.
 const ATTENTIVE_WRITERS: [&str; 8] = [
-    "kind = 'attention', hidden = 12, embedding = 12, tied = 'output'",
-    "kind = 'attention', hidden = 8, embedding = 5, heads = 2, positions = 'learned', variational = true",
-    "kind = 'transformer', embedding = 12, hidden = 10, layers = 2, heads = 3, tied = 'output'",
+    "kind = 'attention', hidden = 12, embedding = 12, tie_embeddings = 'output'",
+    "kind = 'attention', hidden = 8, embedding = 5, heads = 2, positions = 'learned', variational_dropout = true",
+    "kind = 'transformer', embedding = 12, hidden = 10, layers = 2, heads = 3, tie_embeddings = 'output'",
     "kind = 'transformer', embedding = 8, hidden = 10, layers = 1, heads = 2, norm = 'post', positions = 'rotary'",
     "kind = 'transformer', embedding = 8, hidden = 6, layers = 1, heads = 1, positions = 'learned', feed_forward = 'gelu'",
     "kind = 'transformer', embedding = 6, hidden = 6, layers = 2, heads = 3, positions = 'none', feed_forward = 'gated'",
-    "kind = 'conv', embedding = 12, hidden = 7, layers = 2, tied = 'output'",
-    "kind = 'conv', embedding = 8, hidden = 5, layers = 1, heads = 2, kernel = 2, positions = 'sinusoidal', variational = true",
+    "kind = 'conv', embedding = 12, hidden = 7, layers = 2, tie_embeddings = 'output'",
+    "kind = 'conv', embedding = 8, hidden = 5, layers = 1, heads = 2, kernel = 2, positions = 'sinusoidal', variational_dropout = true",
 ];
 
 const SOURCES: [&[u32]; 3] = [&[4, 5], &[6, 7, 8, 9, 10], &[11]];
@@ -177,7 +178,8 @@ impl Model {
     }
 
     fn search(&self, beam: usize) -> Vec<Vec<Hypothesis>> {
-        let config = SearchConfig { beam, n_best: beam, max_length: Some(6), ..SearchConfig::default() };
+        let config =
+            SearchConfig { beam_size: beam, n_best: beam, max_length: Some(6), ..SearchConfig::default() };
         search(
             &Network { model: &self.model, params: &self.params, shown: Shown::default(), copied: None },
             &SOURCES,
@@ -287,7 +289,7 @@ fn check_attention(choice: &str, writers: &[&str]) {
 
 fn check_orders(choice: &str, writers: &[&str], orders: &[&str]) {
     for (score, order) in SCORES.iter().flat_map(|score| orders.iter().map(move |order| (score, order))) {
-        let sight = format!("attention = {{ {score}{order}, {choice} }}\nreadout = 'joined'");
+        let sight = format!("attention = {{ {score}{order}, {choice} }}\nreadout = 'attentional'");
         for writer in writers {
             let config = config(READERS[0], &sight, writer).expect("nothing of it is refused");
             check_model(Model::new(format!("{sight} | {writer}"), config, 3));
@@ -307,7 +309,8 @@ fn bent_attention() {
     check_attention("local = 'monotonic', window = 1", &writers);
     check_attention("local = 'predictive', window = 2", &writers);
     check_attention("coverage_loss = 0.1, layer = 'first'", &[DEEP_WRITERS[0]]);
-    let fed: Vec<&str> = ORDERS.into_iter().filter(|order| !order.contains("feed = false")).collect();
+    let fed: Vec<&str> =
+        ORDERS.into_iter().filter(|order| !order.contains("input_feeding = 'none'")).collect();
     for choice in ["coverage = true", "coverage = true, local = 'predictive', coverage_loss = 0.1"] {
         check_orders(choice, &writers, &fed);
     }

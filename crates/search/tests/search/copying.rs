@@ -66,7 +66,8 @@ fn batches_and_order_change_nothing() {
         let fixture = fixture(settings, true);
         let translator = fixture.translator();
         for beam in [1, 4] {
-            let config = |batch_tokens| SearchConfig { beam, batch_tokens, ..SearchConfig::default() };
+            let config =
+                |batch_tokens| SearchConfig { beam_size: beam, batch_tokens, ..SearchConfig::default() };
             let together = translator.translate(&SOURCES, &config(1024));
             assert_eq!(together, translator.translate(&SOURCES, &config(1)), "{settings}");
         }
@@ -78,7 +79,7 @@ fn batches_and_order_change_nothing() {
 fn an_ensemble_copies() {
     for settings in SETTINGS {
         let (one, others) = (fixture(settings, true), [fixture(settings, true).into_loaded()]);
-        let config = SearchConfig { beam: 3, unknown: Unknown::Avoid, ..SearchConfig::default() };
+        let config = SearchConfig { beam_size: 3, unknown: Unknown::Avoid, ..SearchConfig::default() };
         let alone = one.translator().translate(&SOURCES, &config);
         let together = Translator { others: &others, ..one.translator() }.translate(&SOURCES, &config);
         for (alone, together) in alone.iter().zip(&together) {

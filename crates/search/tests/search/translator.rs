@@ -36,7 +36,7 @@ fn batches_and_order_change_nothing() {
     let fixture = fixture();
     let translator = fixture.translator();
     for beam in [1, 4] {
-        let config = |batch_tokens| SearchConfig { beam, batch_tokens, ..SearchConfig::default() };
+        let config = |batch_tokens| SearchConfig { beam_size: beam, batch_tokens, ..SearchConfig::default() };
         let together = translator.translate(&ENGLISH, &config(1024));
         assert_eq!(together, translator.translate(&ENGLISH, &config(1)));
         for (line, translation) in ENGLISH.iter().zip(&together) {
@@ -53,7 +53,7 @@ fn batches_and_order_change_nothing() {
 fn a_forced_target_has_the_score_of_the_search() {
     let fixture = fixture();
     let translator = fixture.translator();
-    let config = SearchConfig { beam: 4, ..SearchConfig::default() };
+    let config = SearchConfig { beam_size: 4, ..SearchConfig::default() };
     for line in ["Tom chases Jerry", "Jerry"] {
         let found = &translator.translate(&[line], &config)[0];
         let forced = translator.force(line, &found.text);
@@ -98,7 +98,7 @@ fn the_rules_of_couplets_are_kept() {
         let couplet = CoupletConfig { tones: tones.parse().expect("places"), ..CoupletConfig::all() };
         for method in [Method::Beam, Method::Sample] {
             let config =
-                SearchConfig { method, couplet: couplet.clone(), beam: 3, ..SearchConfig::default() };
+                SearchConfig { method, couplet: couplet.clone(), beam_size: 3, ..SearchConfig::default() };
             let answers = fixture.translator().answer(&requests, &config);
             for (line, answer) in lines.iter().zip(&answers).take(5) {
                 let second = &answer.outputs[0].target_tokens;
@@ -119,7 +119,7 @@ fn the_rules_of_couplets_are_kept() {
 fn scores_are_those_of_the_search() {
     let plain = AttentionConfig::default();
     check_scores(plain.clone());
-    for query in [QueryKind::New, QueryKind::Previous] {
+    for query in [QueryKind::Current, QueryKind::Previous] {
         check_scores(AttentionConfig { query, coverage: true, ..plain.clone() });
         let local = Some(LocalKind::Predictive);
         check_scores(AttentionConfig { query, coverage: true, local, window: Some(2), ..plain.clone() });
@@ -136,7 +136,8 @@ fn check_scores(attention: AttentionConfig) {
     }
     let translator = fixture.translator();
     let couplet = CoupletConfig::all();
-    let config = SearchConfig { length_penalty: 0.0, n_best: 4, beam: 4, couplet, ..SearchConfig::default() };
+    let config =
+        SearchConfig { length_penalty: 0.0, n_best: 4, beam_size: 4, couplet, ..SearchConfig::default() };
     let lines = ["风 雨 山 路 花 鸟 春", "山 山 水 水 ， 明 明 月 月"];
     let answers = translator.answer(&lines.map(Request::of), &config);
     let outputs = || {
@@ -157,7 +158,7 @@ fn check_scores(attention: AttentionConfig) {
 #[test]
 fn an_ensemble_of_the_same_model_changes_nothing() {
     let (one, others) = (fixture(), [fixture().into_loaded()]);
-    let config = SearchConfig { beam: 3, ..SearchConfig::default() };
+    let config = SearchConfig { beam_size: 3, ..SearchConfig::default() };
     let alone = one.translator().translate(&ENGLISH, &config);
     let together = Translator { others: &others, ..one.translator() }.translate(&ENGLISH, &config);
     for (alone, together) in alone.iter().zip(&together) {
@@ -170,7 +171,7 @@ fn an_ensemble_of_the_same_model_changes_nothing() {
 #[test]
 fn an_ensemble_has_the_larger_limit() {
     let (one, mut other) = (fixture(), fixture().into_loaded());
-    let config = SearchConfig { beam: 1, min_length: 20, ..SearchConfig::default() };
+    let config = SearchConfig { beam_size: 1, min_length: 20, ..SearchConfig::default() };
     let answer = |translator: Translator| translator.answer(&[Request::of("Jerry")], &config).remove(0);
     let alone = answer(one.translator());
     assert_eq!(alone.refused.as_deref(), Some("at least 20 tokens are asked for, and at most 12"));

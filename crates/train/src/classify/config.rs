@@ -3,7 +3,9 @@
 use crate::config::{ConfigFileError, check_tokenizer, expect_task, parse, to_toml};
 use crate::lessons::RunConfig;
 use crate::train_config::TrainConfig;
-use couplet_data::{BadLines, Cut, FeatureColumns, Files, Keep, Pad, TokenizerConfig};
+use couplet_data::{
+    BadLines, FeatureColumns, Files, PaddingSide, TokenizerConfig, Truncation, TruncationSide,
+};
 use couplet_nn::{ClassifierConfig, EmbeddingConfig, OutputKind};
 use couplet_search::{Task, read_padding, text_cut};
 use serde::{Deserialize, Serialize};
@@ -38,14 +40,14 @@ pub struct ClassifyDataConfig {
     pub max_tokens: usize,
     /// Which end of them is kept.
     #[serde(default)]
-    pub keep: Keep,
+    pub truncation_side: TruncationSide,
     /// Whether each text is read in its own length. If not, shorter texts are filled up to `max_tokens`, with a token that the model
     /// reads like any other.
     #[serde(default = "masked")]
     pub mask: bool,
     /// Without a mask: the side on which they are filled up; behind their tokens, where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pad: Option<Pad>,
+    pub padding_side: Option<PaddingSide>,
     /// Whether lines that cannot be used are left out and counted.
     #[serde(default)]
     pub skip_bad_lines: bool,
@@ -121,8 +123,8 @@ impl ClassifyConfig {
     }
 
     /// How long texts are cut.
-    pub fn cut(&self) -> Cut {
-        let ClassifyDataConfig { max_tokens, keep, mask, pad, .. } = self.data;
+    pub fn cut(&self) -> Truncation {
+        let ClassifyDataConfig { max_tokens, truncation_side: keep, mask, padding_side: pad, .. } = self.data;
         text_cut(max_tokens, keep, read_padding(mask, pad), &self.model)
     }
 
@@ -136,10 +138,10 @@ impl ClassifyConfig {
             return Err(ConfigFileError::refused(name, "data.max_tokens = 0", "at least 1"));
         }
         check_tokenizer(&self.data.source, "data.source", name)?;
-        if self.data.mask && self.data.pad.is_some() {
+        if self.data.mask && self.data.padding_side.is_some() {
             return Err(ConfigFileError::refused(
                 name,
-                "data.pad with data.mask = true",
+                "data.padding_side with data.mask = true",
                 "padding that is masked changes nothing; set data.mask = false, and it is read like tokens",
             ));
         }
@@ -175,7 +177,7 @@ mod tests {
     #[test]
     fn little_is_enough() {
         let config = ClassifyConfig::parse(SMALL, "c.toml", &[]).unwrap();
-        assert_eq!((config.data.max_tokens, config.data.keep), (500, Keep::First));
+        assert_eq!((config.data.max_tokens, config.data.truncation_side), (500, TruncationSide::Right));
         assert_eq!(config.label_smoothing(), 0.0);
         assert_eq!(ClassifyConfig::parse(&config.to_toml(), "again", &[]).unwrap(), config);
     }
@@ -194,7 +196,7 @@ mod tests {
 
     #[test]
     fn padding_is_read_where_it_is_not_masked() {
-        let overrides = ["data.mask=false", "data.pad=front", "data.max_tokens=3"].map(str::to_owned);
+        let overrides = ["data.mask=false", "data.padding_side=left", "data.max_tokens=3"].map(str::to_owned);
         let config = ClassifyConfig::parse(SMALL, "c.toml", &overrides).unwrap();
         assert_eq!(config.cut().apply(&[4, 5])[..], [0, 4, 5]);
         assert_eq!(ClassifyConfig::parse(&config.to_toml(), "again", &[]).unwrap(), config);
@@ -206,7 +208,7 @@ mod tests {
     fn what_makes_no_run_is_refused_by_name() {
         assert_eq!(error(&["task=translate"]), "c.toml: task = \"translate\"");
         assert_eq!(error(&["data.max_tokens=0"]), "c.toml: data.max_tokens = 0");
-        assert_eq!(error(&["data.pad=front"]), "c.toml: data.pad with data.mask = true");
+        assert_eq!(error(&["data.padding_side=left"]), "c.toml: data.padding_side with data.mask = true");
         assert_eq!(
             error(&["train.label_smoothing=0.1", "model.classifier.output=sigmoid"]),
             "c.toml: train.label_smoothing with model.classifier.output = \"sigmoid\""

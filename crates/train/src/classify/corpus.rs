@@ -2,13 +2,14 @@
 
 use super::config::ClassifyConfig;
 use crate::error::TrainError;
-use crate::event::{About, Figure};
+use crate::event::{DatasetSummary, MetricValue};
 use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
 use couplet_data::{
-    Cut, DataError, Example, FeatureColumns, FeatureVectors, Features, Feed, Fetch, Files, Labelled,
-    LabelledTexts, Labels, Reading, Skipped, Tokenizer, UNK, Weight, add_to_checksum, on_all_cores,
+    DataError, Example, FeatureColumns, FeatureVectors, Features, Feed, Fetch, Files, Labelled,
+    LabelledTexts, Labels, Reading, Skipped, Tokenizer, Truncation, UNK, Weight, add_to_checksum,
+    on_all_cores,
 };
 use couplet_nn::{Classifier, LabelledBatch, Pass};
 use couplet_search::{Folder, log_probabilities, most_probable};
@@ -59,7 +60,7 @@ impl LabelledExamples {
         tokenizer: &Tokenizer,
         features: &Features,
         labels: &Labels,
-        cut: Cut,
+        cut: Truncation,
     ) -> Result<LabelledExamples, DataError> {
         let labels = labels.numbers(texts)?;
         let beside = features.encode(&texts.values);
@@ -202,13 +203,13 @@ impl Lessons for LabelledCorpus {
         &self.tokenizer
     }
 
-    fn about(&self) -> About {
-        About::Texts {
+    fn about(&self) -> DatasetSummary {
+        DatasetSummary::Texts {
             texts: self.train.count(),
-            cut: self.cut,
+            truncated: self.cut,
             vocabulary: self.tokenizer.vocabulary_size(),
             labels: self.labels.names().len(),
-            beside: self.features.width(),
+            tabular_features: self.features.width(),
         }
     }
 
@@ -255,6 +256,6 @@ impl Lessons for LabelledCorpus {
 
     fn validate(&self, model: &Classifier, params: &Params, config: &ClassifyConfig) -> Validated {
         let Assessed { loss, accuracy, .. } = assess(model, params, &self.valid, config.train.batch_tokens);
-        Validated { loss, figure: Figure::Accuracy(accuracy), bleu: None }
+        Validated { loss, figure: MetricValue::Accuracy(accuracy), bleu: None }
     }
 }

@@ -111,8 +111,8 @@ impl LanguageConfig {
         if self.data.max_tokens == 0 {
             return wrong("data.max_tokens = 0", "at least 1");
         }
-        if self.train.validate_outputs > 0 {
-            let message = "train.validate_outputs with task = \"language-model\"";
+        if self.train.validation_translations > 0 {
+            let message = "train.validation_translations with task = \"language-model\"";
             return wrong(message, "a language model has no outputs to compare; leave it out");
         }
         if self.train.scheduled_sampling > 0.0 {
@@ -155,8 +155,8 @@ mod tests {
             "c.toml: model.encoder.bidirectional with task = \"language-model\""
         );
         assert_eq!(
-            error(&["train.validate_outputs=10"]),
-            "c.toml: train.validate_outputs with task = \"language-model\""
+            error(&["train.validation_translations=10"]),
+            "c.toml: train.validation_translations with task = \"language-model\""
         );
         assert_eq!(
             error(&["train.scheduled_sampling=0.1"]),

@@ -3,7 +3,7 @@
 use super::config::LanguageConfig;
 use crate::corpus::Examples;
 use crate::error::TrainError;
-use crate::event::{About, Figure};
+use crate::event::{DatasetSummary, MetricValue};
 use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
@@ -73,10 +73,10 @@ impl Lessons for TextCorpus {
         &self.tokenizer
     }
 
-    fn about(&self) -> About {
-        About::Lines {
+    fn about(&self) -> DatasetSummary {
+        DatasetSummary::Lines {
             lines: self.texts,
-            pieces: self.train.count(),
+            chunks: self.train.count(),
             vocabulary: self.tokenizer.vocabulary_size(),
         }
     }
@@ -124,6 +124,6 @@ impl Lessons for TextCorpus {
         let tokens: usize = of_pieces.iter().map(Vec::len).sum();
         let sum: f64 = of_pieces.iter().flatten().map(|&loss| f64::from(loss)).sum();
         let loss = sum / tokens.max(1) as f64;
-        Validated { loss, figure: Figure::Perplexity(loss.exp()), bleu: None }
+        Validated { loss, figure: MetricValue::Perplexity(loss.exp()), bleu: None }
     }
 }

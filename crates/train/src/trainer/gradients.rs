@@ -41,13 +41,13 @@ impl<L: Lessons> Trainer<L> {
             if let [example] = parts[part] {
                 return Err(TrainError::NoRoom { example: example.number, tokens, source: out });
             }
-            self.state.most_tokens = Some(tokens.div_ceil(2));
+            self.state.max_tokens = Some(tokens.div_ceil(2));
         }
     }
 
     /// A batch in parts that have room.
     fn parts<'a>(&self, batch: &'a [Example]) -> Vec<&'a [Example]> {
-        let Some(most) = self.state.most_tokens else { return vec![batch] };
+        let Some(most) = self.state.max_tokens else { return vec![batch] };
         let (mut parts, mut start) = (Vec::new(), 0);
         while start < batch.len() {
             let mut end = start + 1;

@@ -5,8 +5,8 @@ use couplet_data::{LabelledText, LabelledTexts, Place};
 use couplet_search::{Folder, LoadedClassifier};
 use couplet_tensor::{Device, Isa};
 use couplet_train::{
-    ClassifyConfig, Event, Figure, Inherited, LabelledCorpus, LabelledExamples, TrainError, Trained, Trainer,
-    assess,
+    ClassifyConfig, Event, Inherited, LabelledCorpus, LabelledExamples, MetricValue, TrainError, Trained,
+    Trainer, assess,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -34,7 +34,7 @@ fn config(overrides: &[&str]) -> ClassifyConfig {
         [train]
         epochs = 10
         batch_tokens = 200
-        rate = 0.02
+        learning_rate = 0.02
         validate_every = 20
     ";
     let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
@@ -57,7 +57,7 @@ fn a_classifier_learns_and_is_the_same_when_it_is_loaded() {
     let folder = Folder::new(place.path().join("model"));
     let mut checks = Vec::new();
     let mut observer = |event: &Event| {
-        if let Event::Validation { loss, figure: Figure::Accuracy(accuracy), .. } = event {
+        if let Event::Validation { loss, figure: MetricValue::Accuracy(accuracy), .. } = event {
             checks.push((*loss, *accuracy));
         }
     };
@@ -82,7 +82,7 @@ fn a_classifier_learns_and_is_the_same_when_it_is_loaded() {
 fn long_texts_are_cut_in_training_and_in_use() {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::new(place.path().join("model"));
-    let overrides = ["data.max_tokens=1", "data.keep=last", "train.epochs=1"];
+    let overrides = ["data.max_tokens=1", "data.truncation_side=left", "train.epochs=1"];
     let mut start = None;
     let mut observer = |event: &Event| {
         if let Event::Start { about, .. } = event {

@@ -31,13 +31,13 @@ fn config(model: &str, copy: bool) -> Config {
         [train]
         epochs = 12
         batch_tokens = 400
-        rate = 0.01
+        learning_rate = 0.01
         schedule = 'inverse-sqrt'
         warmup = 40
         validate_every = 100
         label_smoothing = 0.05
         [search]
-        beam = 4
+        beam_size = 4
         "
     );
     let copy = format!("model.decoder.copy={copy}");

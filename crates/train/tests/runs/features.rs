@@ -42,7 +42,7 @@ fn config(overrides: &[&str]) -> ClassifyConfig {
         [train]
         epochs = 40
         batch_tokens = 200
-        rate = 0.05
+        learning_rate = 0.05
         validate_every = 20
         patience = 0
     ";

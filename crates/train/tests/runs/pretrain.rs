@@ -4,8 +4,8 @@ use crate::classify::texts as labelled;
 use couplet_search::{Folder, LoadedClassifier, LoadedLanguageModel};
 use couplet_tensor::{Device, Isa, Params};
 use couplet_train::{
-    ClassifyConfig, Event, Figure, Inherited, LabelledCorpus, LanguageConfig, Lessons, RunConfig, TextCorpus,
-    TrainError, Trainer,
+    ClassifyConfig, Event, Inherited, LabelledCorpus, LanguageConfig, Lessons, MetricValue, RunConfig,
+    TextCorpus, TrainError, Trainer,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -34,7 +34,7 @@ fn language_config(overrides: &[&str]) -> LanguageConfig {
         [train]
         epochs = 4
         batch_tokens = 200
-        rate = 0.02
+        learning_rate = 0.02
         validate_every = 20
     ";
     LanguageConfig::parse(text, "the test's config", &owned(overrides)).expect("a sound config")
@@ -50,9 +50,9 @@ fn classify_config(overrides: &[&str]) -> ClassifyConfig {
         encoder = { kind = 'gru', layers = 1, hidden = 8, embedding = 8, bidirectional = false, dropout = 0.0 }
         classifier = { output = 'sigmoid', dropout = 0.0 }
         [train]
-        steps = 6
+        max_updates = 6
         batch_tokens = 200
-        rate = 0.02
+        learning_rate = 0.02
         validate_every = 3
     ";
     ClassifyConfig::parse(text, "the test's config", &owned(overrides)).expect("a sound config")
@@ -123,7 +123,7 @@ fn a_language_model_learns_and_is_the_same_when_it_is_loaded() {
     let perplexities: Vec<f64> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Validation { figure: Figure::Perplexity(perplexity), .. } => Some(*perplexity),
+            Event::Validation { figure: MetricValue::Perplexity(perplexity), .. } => Some(*perplexity),
             _ => None,
         })
         .collect();
@@ -150,10 +150,12 @@ fn a_language_model_learns_and_is_the_same_when_it_is_loaded() {
 fn what_is_taken_and_frozen_keeps_its_bits() {
     let place = Place::new();
     let from = place.folder("lm");
-    language_model(&from, &["train.steps=20"]);
+    language_model(&from, &["train.max_updates=20"]);
     let source = LoadedLanguageModel::open(&from, &device()).unwrap();
     for (number, optimiser) in
-        [&["train.optimiser=adamw"][..], &["train.optimiser=sgd"], &["train.average=0.9"]].iter().enumerate()
+        [&["train.optimizer=adamw"][..], &["train.optimizer=sgd"], &["train.ema_decay=0.9"]]
+            .iter()
+            .enumerate()
     {
         let own = place.folder(&format!("classifier-{number}"));
         let overrides = [&["train.freeze=[\"encoder\"]"], *optimiser].concat();
@@ -165,10 +167,12 @@ fn what_is_taken_and_frozen_keeps_its_bits() {
         }
         assert_eq!(loaded.tokenizer.to_json(), source.tokenizer.to_json());
         let reader = ["encoder.embedding", "encoder.l0"].map(str::to_owned).to_vec();
-        let taken = events.iter().find(|event| matches!(event, Event::Taken { .. })).unwrap();
-        let Event::Taken { parts, parameters, tokenizer: true, .. } = taken else { panic!("{taken:?}") };
+        let taken = events.iter().find(|event| matches!(event, Event::Initialized { .. })).unwrap();
+        let Event::Initialized { modules: parts, parameters, tokenizer: true, .. } = taken else {
+            panic!("{taken:?}")
+        };
         assert_eq!((parts, *parameters), (&reader, loaded.params.count() - 9));
-        let frozen = Event::Frozen { parts: reader, updates: None, trained: 9 };
+        let frozen = Event::Frozen { modules: reader, updates: None, trainable_parameters: 9 };
         assert!(events.contains(&frozen), "{events:?}");
     }
 }
@@ -178,13 +182,13 @@ fn what_is_taken_and_frozen_keeps_its_bits() {
 fn what_is_not_frozen_learns() {
     let place = Place::new();
     let (from, own) = (place.folder("lm"), place.folder("classifier"));
-    language_model(&from, &["train.steps=20"]);
-    let (events, _) = classifier(&from, &own, false, &["train.steps=0"]).unwrap();
+    language_model(&from, &["train.max_updates=20"]);
+    let (events, _) = classifier(&from, &own, false, &["train.max_updates=0"]).unwrap();
     assert!(!events.iter().any(|event| matches!(event, Event::Frozen { .. })));
     let [source, begun] = [&from, &own].map(|folder| folder.params(&device()).unwrap());
     assert_eq!(numbers(&begun, "encoder.weight_hh_l0"), numbers(&source, "encoder.weight_hh_l0"));
     let later = place.folder("later");
-    classifier(&from, &later, false, &["train.take=[\"encoder.l0\"]"]).unwrap();
+    classifier(&from, &later, false, &["train.init_modules=[\"encoder.l0\"]"]).unwrap();
     let learnt = later.params(&device()).unwrap();
     assert_ne!(numbers(&learnt, "encoder.weight_hh_l0"), numbers(&source, "encoder.weight_hh_l0"));
     // Its vectors are its own: those of its own tokens.
@@ -196,13 +200,14 @@ fn what_is_not_frozen_learns() {
 fn a_run_goes_on_with_what_is_frozen() {
     let place = Place::new();
     let from = place.folder("lm");
-    language_model(&from, &["train.steps=20"]);
-    let frozen = ["train.freeze=[\"encoder.embedding\"]", "train.freeze_steps=3", "train.checkpoint_every=1"];
+    language_model(&from, &["train.max_updates=20"]);
+    let frozen =
+        ["train.freeze=[\"encoder.embedding\"]", "train.freeze_updates=3", "train.checkpoint_every=1"];
     let whole = place.folder("whole");
     let (_, wanted) = classifier(&from, &whole, false, &frozen).unwrap();
     let parts = [2, 3, 4].map(|stop| {
         let folder = place.folder(&format!("stopped-{stop}"));
-        let steps = format!("train.steps={stop}");
+        let steps = format!("train.max_updates={stop}");
         classifier(&from, &folder, false, &[&frozen[..], &[&steps]].concat()).unwrap();
         folder
     });
@@ -224,9 +229,9 @@ fn refusal(from: &Folder, place: &Place, overrides: &[&str]) -> (String, String)
 fn what_cannot_be_taken_is_named() {
     let place = Place::new();
     let from = place.folder("lm");
-    language_model(&from, &["train.steps=2"]);
-    let (said, hint) = refusal(&from, &place, &["train.take=[\"encoder.l1\"]"]);
-    assert_eq!(said, "train.take: no part \"encoder.l1\"");
+    language_model(&from, &["train.max_updates=2"]);
+    let (said, hint) = refusal(&from, &place, &["train.init_modules=[\"encoder.l1\"]"]);
+    assert_eq!(said, "train.init_modules: no part \"encoder.l1\"");
     assert!(
         hint.ends_with("lm has encoder, encoder.l0, encoder.embedding, output, output.bias, output.weight"),
         "{hint}"
@@ -235,13 +240,13 @@ fn what_cannot_be_taken_is_named() {
     assert_eq!(said, "train.freeze: no part \"decoder\"");
     let parts = "encoder, encoder.embedding, encoder.l0, classifier, classifier.weight, classifier.bias";
     assert_eq!(hint, format!("this model has {parts}"));
-    let (said, _) = refusal(&from, &place, &["train.take=[\"output\"]"]);
-    assert!(said.starts_with("train.take: this model has no output.bias, "), "{said}");
+    let (said, _) = refusal(&from, &place, &["train.init_modules=[\"output\"]"]);
+    assert!(said.starts_with("train.init_modules: this model has no output.bias, "), "{said}");
     let (said, _) = refusal(&from, &place, &["model.encoder.hidden=9"]);
     assert!(said.contains("tensor \"encoder.weight_ih_l0\" is [24, 8], the model's is [27, 8]"), "{said}");
     let (said, hint) = refusal(&from, &place, &["data.source.kind=char"]);
     assert!(said.starts_with("[data.source] with train.init_from = "), "{said}");
-    assert_eq!(hint, "leave [data.source] out, or take other parts only: see train.take");
+    assert_eq!(hint, "leave [data.source] out, or take other parts only: see train.init_modules");
     let all = "train.freeze=[\"encoder\", \"classifier\"]";
     assert_eq!(refusal(&from, &place, &[all]).0, "nothing is left to train: all is frozen");
     let (said, _) = refusal(&place.folder("nowhere"), &place, &[]);
@@ -275,7 +280,7 @@ fn tokens_have_the_vectors_of_a_file() {
         let [soup, the, capital] = ["soup", "the", "The"].map(id);
         let tokens = lessons.tokenizer.vocabulary_size() - 4;
         let (events, _) = run(Trainer::new(config, lessons, &device(), Some(folder.clone())).unwrap());
-        let said = Event::Vectors { part: "encoder", path: path.clone(), tokens, found: 3, lowercased: 1 };
+        let said = Event::Vectors { module: "encoder", path: path.clone(), tokens, found: 3, lowercased: 1 };
         assert!(events.contains(&said), "{events:?}");
         let vectors = numbers(&folder.params(&device()).unwrap(), "encoder.embedding.weight");
         let found = [soup, the, capital].map(|token| [vectors[2 * token], vectors[2 * token + 1]]);

@@ -35,11 +35,11 @@ fn config(overrides: &[&str]) -> Config {
         [train]
         epochs = 12
         batch_tokens = 300
-        rate = 0.01
+        learning_rate = 0.01
         validate_every = 20
         label_smoothing = 0.0
         [search]
-        beam = 2
+        beam_size = 2
     ";
     let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
     Config::parse(text, "the test's config", &overrides).expect("a sound config")
@@ -100,7 +100,7 @@ fn a_run_can_be_stopped_without_loss() {
     let stop = AtomicBool::new(false);
     let mut reason = None;
     let mut observer = |event: &Event| match event {
-        Event::Step { update: 10, .. } => stop.store(true, Ordering::Relaxed),
+        Event::Update { update: 10, .. } => stop.store(true, Ordering::Relaxed),
         Event::End { reason: why, update, .. } => reason = Some((*why, *update)),
         _ => {}
     };
@@ -118,7 +118,7 @@ fn a_run_stops_when_nothing_gets_better() {
         }
     };
     // A rate this small changes nothing that can be measured, or changes it for the worse now and then.
-    let config = config(&["train.rate=1e-30", "train.patience=2", "train.validate_every=1"]);
+    let config = config(&["train.learning_rate=1e-30", "train.patience=2", "train.validate_every=1"]);
     let trained = run(config, None, &mut observer, &AtomicBool::new(false)).unwrap();
     assert_eq!((reason, trained.updates), (Some(Reason::Patience), 3));
 }
@@ -127,7 +127,7 @@ fn a_run_stops_when_nothing_gets_better() {
 fn weights_after(overrides: &[&str]) -> (Vec<f32>, Vec<Event>) {
     let mut events = Vec::new();
     let mut observer = |event: &Event| events.push(event.clone());
-    let overrides = [&["train.steps=6", "train.validate_every=3"], overrides].concat();
+    let overrides = [&["train.max_updates=6", "train.validate_every=3"], overrides].concat();
     let trained =
         run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).expect("it ends well");
     (trained.params.flat().to_vec(), events)
@@ -141,14 +141,14 @@ fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
 #[test]
 fn a_batch_that_has_no_room_is_split() {
     // With SGD, whose steps are as small as its gradients' errors.
-    let (whole, _) = weights_after(&["train.optimiser=sgd"]);
-    let (split, events) = weights_after(&["train.optimiser=sgd", "train.memory=0.0012"]);
-    let told: Vec<&Event> = events.iter().filter(|event| matches!(event, Event::Split { .. })).collect();
+    let (whole, _) = weights_after(&["train.optimizer=sgd"]);
+    let (split, events) = weights_after(&["train.optimizer=sgd", "train.memory_limit_gib=0.0012"]);
+    let told: Vec<&Event> = events.iter().filter(|event| matches!(event, Event::BatchSplit { .. })).collect();
     assert!(!told.is_empty() && told.len() < 6, "{events:?}");
     let difference = largest_difference(&whole, &split);
     assert!(difference > 0.0 && difference < 1e-5, "{difference}");
 
-    let tiny = config(&["train.memory=0.0001"]);
+    let tiny = config(&["train.memory_limit_gib=0.0001"]);
     let error = run(tiny, None, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
     assert!(matches!(error, TrainError::NoRoom { .. }), "{error}");
 }
@@ -156,7 +156,7 @@ fn a_batch_that_has_no_room_is_split() {
 /// Two batches of one update are one batch with the examples of both.
 #[test]
 fn accumulated_gradients_are_those_of_all_batches() {
-    let config = config(&["train.optimiser=sgd"]);
+    let config = config(&["train.optimizer=sgd"]);
     let corpus = || Corpus::new(&config, Inherited::default(), &pairs(1, 800), &pairs(2, 50)).unwrap();
     let device = Device::cpu_with(1, Isa::detect());
     let mut one = Trainer::new(config.clone(), corpus(), &device, None).unwrap();
@@ -176,16 +176,16 @@ fn every_optimiser_and_schedule_learns() {
     let rates = ["0.01", "0.01", "0.3", "0.05", "0.001"];
     for ((name, schedule), rate) in names.into_iter().zip(schedules).zip(rates) {
         let overrides = [
-            format!("train.optimiser={name}"),
+            format!("train.optimizer={name}"),
             format!("train.schedule={schedule}"),
-            format!("train.rate={rate}"),
+            format!("train.learning_rate={rate}"),
             "train.warmup=5".to_owned(),
-            "train.steps=60".to_owned(),
+            "train.max_updates=60".to_owned(),
         ];
         let overrides: Vec<&str> = overrides.iter().map(String::as_str).collect();
         let mut losses = Vec::new();
         let mut observer = |event: &Event| {
-            if let Event::Step { loss, .. } = event {
+            if let Event::Update { loss, .. } = event {
                 losses.push(*loss);
             }
         };
@@ -198,7 +198,7 @@ fn every_optimiser_and_schedule_learns() {
 /// A rate this large makes the weights, and then the loss, infinite.
 #[test]
 fn what_is_not_finite_stops_or_is_left_out_and_counted() {
-    let wild = ["train.rate=1e38", "train.optimiser=sgd", "train.clip=1e38"];
+    let wild = ["train.learning_rate=1e38", "train.optimizer=sgd", "train.clip_grad_norm=1e38"];
     let error = run(config(&wild), None, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
     let TrainError::NotFinite { update, .. } = &error else { panic!("{error}") };
     assert!(*update > 1, "the first loss is fine");
@@ -206,7 +206,7 @@ fn what_is_not_finite_stops_or_is_left_out_and_counted() {
     assert!(message.contains(&format!("update {update}: the loss is ")), "{message}");
     assert!(message.contains("; the batch has the examples "), "{message}");
 
-    let wild = [&wild[..], &["train.not_finite=skip", "train.steps=9"]].concat();
+    let wild = [&wild[..], &["train.on_non_finite=skip", "train.max_updates=9"]].concat();
     let (mut left_out, mut at_end) = (0, 0);
     let mut observer = |event: &Event| match event {
         Event::Skipped { examples, .. } => {
@@ -218,7 +218,7 @@ fn what_is_not_finite_stops_or_is_left_out_and_counted() {
     };
     run(config(&wild), None, &mut observer, &AtomicBool::new(false)).unwrap();
     assert!(left_out > 0 && left_out == at_end, "{left_out}, {at_end}");
-    let endless = [&wild[..], &["train.steps=1000"]].concat();
+    let endless = [&wild[..], &["train.max_updates=1000"]].concat();
     let error = run(config(&endless), None, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
     assert!(matches!(error, TrainError::NotFinite { .. }), "in the end it gives up: {error}");
 }
@@ -227,12 +227,12 @@ fn what_is_not_finite_stops_or_is_left_out_and_counted() {
 #[test]
 fn the_best_can_be_chosen_by_the_metric() {
     let overrides = [
-        "train.best_by=metric",
-        "train.validate_outputs=20",
+        "train.best_model_metric=metric",
+        "train.validation_translations=20",
         "train.validate_every=10",
-        "train.steps=80",
+        "train.max_updates=80",
         "train.patience=0",
-        "search.beam=1",
+        "search.beam_size=1",
     ];
     let mut highest = f64::NEG_INFINITY;
     let mut validations = 0;
@@ -245,8 +245,9 @@ fn the_best_can_be_chosen_by_the_metric() {
     };
     run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).unwrap();
     assert_eq!(validations, 8);
-    let refused = Config::parse(&config(&[]).to_toml(), "c.toml", &["train.best_by=metric".to_owned()]);
-    let message = "c.toml: train.best_by = \"metric\" with train.validate_outputs = 0";
+    let refused =
+        Config::parse(&config(&[]).to_toml(), "c.toml", &["train.best_model_metric=metric".to_owned()]);
+    let message = "c.toml: train.best_model_metric = \"metric\" with train.validation_translations = 0";
     assert_eq!(refused.unwrap_err().to_string(), message);
 }
 
@@ -255,16 +256,16 @@ fn the_best_can_be_chosen_by_the_metric() {
 fn a_plateau_lowers_the_rate() {
     let mut rates = Vec::new();
     let mut observer = |event: &Event| {
-        if let Event::Step { rate, .. } = event {
+        if let Event::Update { learning_rate: rate, .. } = event {
             rates.push(*rate);
         }
     };
     let overrides = [
-        "train.rate=1e-30",
+        "train.learning_rate=1e-30",
         "train.schedule=plateau",
         "train.validate_every=10",
         "train.patience=0",
-        "train.steps=60",
+        "train.max_updates=60",
     ];
     run(config(&overrides), None, &mut observer, &AtomicBool::new(false)).unwrap();
     assert_eq!(rates, [1e-30, 1e-30, 1e-30, 5e-31, 5e-31, 2.5e-31]);

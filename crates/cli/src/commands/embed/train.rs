@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     epochs: u32,
     /// The learning rate; it falls to nearly 0 over the last quarter of all words, by the hierarchical softmax over all of them
     #[arg(long, default_value_t = 0.025)]
-    rate: f32,
+    learning_rate: f32,
     /// Learn vectors of parts of words too, of MIN to MAX characters, so that unseen words have one [without a value: 3-6]
     #[arg(long, value_name = "MIN-MAX", num_args = 0..=1, default_missing_value = "3-6", require_equals = true)]
     subwords: Option<String>,
@@ -93,7 +93,7 @@ impl Arguments {
             min_count: self.min_count,
             sample: self.sample,
             epochs: self.epochs,
-            rate: self.rate,
+            rate: self.learning_rate,
             subwords: self.subwords.as_deref().map(parse_subwords).transpose()?,
             seed: self.seed,
             threads: self.threads.unwrap_or_else(cores),

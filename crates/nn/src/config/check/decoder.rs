@@ -17,11 +17,11 @@ impl DecoderConfig {
         ])?;
         check_share("model.decoder.dropout", self.dropout)?;
         check_share("model.decoder.word_dropout", self.word_dropout)?;
-        check_share("model.decoder.layer_dropout", self.layer_dropout)?;
+        check_share("model.decoder.stochastic_depth", self.stochastic_depth)?;
         self.embedding.check("model.decoder", InputKind::Embedding)?;
         refuse_if(
-            self.tied == Tied::All && self.embedding.pretrained.is_some(),
-            "model.decoder.embedding.pretrained with model.decoder.tied = \"all\"",
+            self.tie_embeddings == Tied::All && self.embedding.pretrained.is_some(),
+            "model.decoder.embedding.pretrained with model.decoder.tie_embeddings = \"all\"",
             "the target's vectors are the source's; name the file in model.encoder.embedding",
         )?;
         check_cell("model.decoder", self.kind.cell(), self.activation.is_some(), self.forget_bias.is_some())?;
@@ -41,7 +41,7 @@ impl DecoderConfig {
         }
         let recurrent = [
             ("residual_from", self.residual_from.is_some()),
-            ("layer_dropout", self.layer_dropout > 0.0),
+            ("layer_dropout", self.stochastic_depth > 0.0),
             ("readout", self.readout.is_some()),
             ("layer_norm", self.layer_norm),
         ];
@@ -61,7 +61,7 @@ impl DecoderConfig {
 
     fn check_residual(&self) -> Result<(), ConfigError> {
         let Some(from) = self.residual_from else {
-            return check_shortcut("model.decoder", self.layer_dropout);
+            return check_shortcut("model.decoder", self.stochastic_depth);
         };
         refuse_if(
             !(2..=self.layers).contains(&from),

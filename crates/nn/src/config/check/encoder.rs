@@ -19,7 +19,7 @@ impl EncoderConfig {
         check_sizes(sizes)?;
         check_share("model.encoder.dropout", self.dropout)?;
         check_share("model.encoder.word_dropout", self.word_dropout)?;
-        check_share("model.encoder.layer_dropout", self.layer_dropout)?;
+        check_share("model.encoder.stochastic_depth", self.stochastic_depth)?;
         self.embedding.check("model.encoder", self.input)?;
         if let (Sizes::Each(each), Some(layers)) = (&self.hidden, self.layers) {
             refuse_if(
@@ -64,7 +64,7 @@ impl EncoderConfig {
             ("reverse", self.reverse),
             ("bidirectional", matches!(self.bidirectional, Bidirectional::Only(_))),
             ("residual_from", self.residual_from.is_some()),
-            ("layer_dropout", self.layer_dropout > 0.0),
+            ("layer_dropout", self.stochastic_depth > 0.0),
             ("self_attention", self.self_attention.is_some()),
             ("layer_norm", self.layer_norm),
         ];
@@ -125,7 +125,7 @@ impl EncoderConfig {
 
     fn check_residual(&self) -> Result<(), ConfigError> {
         let Some(from) = self.residual_from else {
-            return check_shortcut("model.encoder", self.layer_dropout);
+            return check_shortcut("model.encoder", self.stochastic_depth);
         };
         let widths = self.widths();
         refuse_if(

@@ -4,8 +4,8 @@ use super::{ConfigError, check_sizes, refuse_if};
 use crate::attention::{AttentionKind, Made};
 use crate::cell::ReaderKind;
 use crate::config::{
-    AttentionConfig, BridgeKind, ContextConfig, ContextKind, InputKind, ModelConfig, QueryKind, QueryLayer,
-    Reach, ReadoutKind, Tied,
+    AttentionConfig, BridgeKind, ContextConfig, ContextKind, ContextUse, InputFeeding, InputKind,
+    ModelConfig, QueryKind, QueryLayer, ReadoutKind, Tied,
 };
 
 impl AttentionConfig {
@@ -13,11 +13,11 @@ impl AttentionConfig {
         check_sizes([("model.attention.size", self.size), ("model.attention.heads", self.heads)])?;
         let chosen = [
             ("heads", self.heads != 1),
-            ("values", self.values),
+            ("value_projection", self.value_projection),
             ("scaled", self.scaled),
-            ("layer", self.layer != QueryLayer::Top),
-            ("query", self.query != QueryKind::New),
-            ("feed", !self.feed),
+            ("query_layer", self.query_layer != QueryLayer::Last),
+            ("query", self.query != QueryKind::Current),
+            ("input_feeding", self.input_feeding == InputFeeding::None),
             ("local", self.local.is_some()),
             ("window", self.window.is_some()),
             ("coverage", self.coverage),
@@ -45,9 +45,9 @@ impl AttentionConfig {
             "scale \"dot\", \"general\" or \"query-key\", or leave it out",
         )?;
         refuse_if(
-            self.query == QueryKind::Previous && !self.feed,
-            "model.attention.query = \"previous\" with model.attention.feed = false",
-            "what the previous state sees enters the next one; set feed = true, or query = \"new\"",
+            self.query == QueryKind::Previous && self.input_feeding == InputFeeding::None,
+            "model.attention.query = \"previous\" with model.attention.input_feeding = \"none\"",
+            "what the previous state sees enters the next one; set input_feeding = \"context\", or query = \"current\"",
         )?;
         refuse_if(
             self.window.is_some() && self.local.is_none(),
@@ -56,9 +56,9 @@ impl AttentionConfig {
         )?;
         check_sizes([("model.attention.window", self.window())])?;
         refuse_if(
-            self.coverage && !self.feed,
-            "model.attention.coverage with model.attention.feed = false",
-            "what was looked at goes from step to step, as a context that is fed does; set feed = true",
+            self.coverage && self.input_feeding == InputFeeding::None,
+            "model.attention.coverage with model.attention.input_feeding = \"none\"",
+            "what was looked at goes from step to step, as a context that is fed does; set input_feeding = \"context\"",
         )?;
         let weight = self.coverage_loss.unwrap_or(1.0);
         refuse_if(
@@ -139,7 +139,8 @@ impl ModelConfig {
         if context.kind != ContextKind::None {
             return Ok(());
         }
-        let chosen = [("projection", context.projection.is_some()), ("to", context.to != Reach::Start)];
+        let chosen =
+            [("projection", context.projection.is_some()), ("to", context.to != ContextUse::InitState)];
         chosen.into_iter().try_for_each(|(key, chosen)| {
             refuse_if(
                 chosen,
@@ -156,48 +157,52 @@ impl ModelConfig {
 
     fn check_readout(&self) -> Result<(), ConfigError> {
         let ModelConfig { context, attention, .. } = self;
-        let none = attention.score == AttentionKind::None && !context.to.steps();
+        let none = attention.score == AttentionKind::None && !context.to.is_every_step();
         refuse_if(
             none && self.readout() != ReadoutKind::State,
             "model.decoder.readout joins the state with a context, and no context reaches the steps",
-            "use readout = \"state\", an attention score, or model.context.to = \"steps\"",
+            "use readout = \"state\", an attention score, or model.context.to = \"every_step\"",
         )
     }
 
     fn check_residual(&self) -> Result<(), ConfigError> {
-        let AttentionConfig { score, layer, feed, .. } = self.attention;
-        let all_in_the_loop = score != AttentionKind::None && feed && layer == QueryLayer::Top;
+        let AttentionConfig { score, query_layer: layer, input_feeding, .. } = self.attention;
+        let all_in_the_loop = score != AttentionKind::None
+            && input_feeding == InputFeeding::Context
+            && layer == QueryLayer::Last;
         refuse_if(
             self.decoder.residual_from.is_some() && all_in_the_loop,
             "model.decoder.residual_from with a context that is fed back from the topmost layer",
-            "let the lowest one look: model.attention.layer = \"first\"; or set model.attention.feed = false",
+            "let the lowest one look: model.attention.query_layer = \"first\"; or set model.attention.input_feeding = \"none\"",
         )
     }
 
     fn check_tied(&self) -> Result<(), ConfigError> {
         let ModelConfig { encoder, decoder, .. } = self;
         refuse_if(
-            decoder.tied != Tied::None && decoder.feature_width() != decoder.embedding.size,
+            decoder.tie_embeddings != Tied::None && decoder.feature_width() != decoder.embedding.size,
             format!(
-                "model.decoder.tied with model.decoder.hidden = {} and model.decoder.embedding = {}",
+                "model.decoder.tie_embeddings with model.decoder.hidden = {} and model.decoder.embedding = {}",
                 decoder.hidden, decoder.embedding.size
             ),
-            "weights that are the same have the same size; make both equal, or tied = \"none\"",
+            "weights that are the same have the same size; make both equal, or tie_embeddings = \"none\"",
         )?;
         let same = encoder.input == InputKind::Embedding && encoder.embedding.size == decoder.embedding.size;
         refuse_if(
-            decoder.tied == Tied::All && !same,
-            "model.decoder.tied = \"all\" with source vectors unlike the target's",
-            "give model.encoder and model.decoder the same embedding, or use tied = \"output\"",
+            decoder.tie_embeddings == Tied::All && !same,
+            "model.decoder.tie_embeddings = \"all\" with source vectors unlike the target's",
+            "give model.encoder and model.decoder the same embedding, or use tie_embeddings = \"output\"",
         )
     }
 
     /// Refuses what does not fit vocabularies of so many tokens.
     pub(crate) fn check_vocabularies(&self, source: usize, target: usize) -> Result<(), ConfigError> {
         refuse_if(
-            self.decoder.tied == Tied::All && source != target,
-            format!("model.decoder.tied = \"all\" with vocabularies of {source} and {target} tokens"),
-            "both sides need one vocabulary, or use tied = \"output\"",
+            self.decoder.tie_embeddings == Tied::All && source != target,
+            format!(
+                "model.decoder.tie_embeddings = \"all\" with vocabularies of {source} and {target} tokens"
+            ),
+            "both sides need one vocabulary, or use tie_embeddings = \"output\"",
         )?;
         self.check_widths(source)
     }

@@ -3,8 +3,8 @@ use crate::activation::ActivationKind;
 use crate::attention::{AttentionKind, ScoreKind};
 use crate::cell::{ReaderKind, WriterKind};
 use crate::config::{
-    AttentionConfig, Bidirectional, BridgeKind, ContextKind, EncoderConfig, InputKind, LocalKind,
-    ModelConfig, OnlyLayer, QueryKind, QueryLayer, Reach, ReadoutKind, Sizes, Tied,
+    AttentionConfig, Bidirectional, BridgeKind, ContextKind, ContextUse, EncoderConfig, InputFeeding,
+    InputKind, LocalKind, ModelConfig, OnlyLayer, QueryKind, QueryLayer, ReadoutKind, Sizes, Tied,
 };
 
 /// What is said about the default config with some changes.
@@ -61,19 +61,19 @@ fn a_residual_connection_needs_equal_widths() {
 
 #[test]
 fn layers_are_only_left_out_where_there_is_a_way_past_them() {
-    let said = refusal(|config| config.encoder.layer_dropout = 0.1);
-    assert_eq!(said, "model.encoder.layer_dropout without model.encoder.residual_from");
-    let said = refusal(|config| config.decoder.layer_dropout = 0.1);
-    assert_eq!(said, "model.decoder.layer_dropout without model.decoder.residual_from");
+    let said = refusal(|config| config.encoder.stochastic_depth = 0.1);
+    assert_eq!(said, "model.encoder.stochastic_depth without model.encoder.residual_from");
+    let said = refusal(|config| config.decoder.stochastic_depth = 0.1);
+    assert_eq!(said, "model.decoder.stochastic_depth without model.decoder.residual_from");
     let past = |share| {
-        refusal(|config| (config.encoder.residual_from, config.encoder.layer_dropout) = (Some(2), share))
+        refusal(|config| (config.encoder.residual_from, config.encoder.stochastic_depth) = (Some(2), share))
     };
     assert_eq!(past(0.1), "nothing");
-    assert_eq!(past(1.0), "model.encoder.layer_dropout = 1");
+    assert_eq!(past(1.0), "model.encoder.stochastic_depth = 1");
     let said = refusal(|config| {
-        (config.encoder.kind, config.encoder.layer_dropout) = (ReaderKind::Transformer, 0.1);
+        (config.encoder.kind, config.encoder.stochastic_depth) = (ReaderKind::Transformer, 0.1);
     });
-    assert_eq!(said, "model.encoder.layer_dropout with a reader without recurrence");
+    assert_eq!(said, "model.encoder.stochastic_depth with a reader without recurrence");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_decoder_must_know_something_of_the_source() {
     };
     assert_eq!(refusal(blind), "model.attention.score = \"none\" with model.context.kind = \"none\"");
     let steps = |config: &mut ModelConfig| {
-        (config.context.kind, config.context.to) = (ContextKind::None, Reach::Steps);
+        (config.context.kind, config.context.to) = (ContextKind::None, ContextUse::EveryStep);
     };
     assert_eq!(refusal(steps), "model.context.to with model.context.kind = \"none\"");
 }
@@ -115,8 +115,9 @@ fn attention_is_refused_by_name() {
     let said = |change: fn(&mut AttentionConfig)| refusal(|config| change(&mut config.attention));
     use AttentionKind::{Additive, Dot, Linear, QueryKey};
     assert_eq!(
-        said(|attention| (attention.query, attention.feed) = (QueryKind::Previous, false)),
-        "model.attention.query = \"previous\" with model.attention.feed = false"
+        said(|attention| (attention.query, attention.input_feeding) =
+            (QueryKind::Previous, InputFeeding::None)),
+        "model.attention.query = \"previous\" with model.attention.input_feeding = \"none\""
     );
     assert_eq!(
         said(|attention| attention.scaled = true),
@@ -175,11 +176,12 @@ fn residual_connections_are_refused_by_name() {
         "model.decoder.residual_from = 1 with 2 layers"
     );
     let first = |config: &mut ModelConfig| {
-        (config.attention.layer, config.decoder.residual_from) = (QueryLayer::First, Some(2));
+        (config.attention.query_layer, config.decoder.residual_from) = (QueryLayer::First, Some(2));
     };
     assert_eq!(refusal(first), "nothing");
     assert_eq!(
-        said(|config| (config.decoder.residual_from, config.attention.feed) = (Some(2), false)),
+        said(|config| (config.decoder.residual_from, config.attention.input_feeding) =
+            (Some(2), InputFeeding::None)),
         "nothing"
     );
     let wide = |config: &mut ModelConfig| {
@@ -208,8 +210,8 @@ fn windows_and_coverage_are_refused_by_name() {
         "model.attention.local with model.attention.score = \"none\""
     );
     assert_eq!(
-        said(|attention| (attention.coverage, attention.feed) = (true, false)),
-        "model.attention.coverage with model.attention.feed = false"
+        said(|attention| (attention.coverage, attention.input_feeding) = (true, InputFeeding::None)),
+        "model.attention.coverage with model.attention.input_feeding = \"none\""
     );
     assert_eq!(said(|attention| attention.coverage_loss = Some(-1.0)), "model.attention.coverage_loss = -1");
     assert_eq!(
@@ -221,24 +223,31 @@ fn windows_and_coverage_are_refused_by_name() {
 #[test]
 fn a_readout_needs_a_context_and_a_tie_equal_sizes() {
     let joined = |config: &mut ModelConfig| {
-        (config.attention.score, config.decoder.readout) = (AttentionKind::None, Some(ReadoutKind::Joined));
+        (config.attention.score, config.decoder.readout) =
+            (AttentionKind::None, Some(ReadoutKind::Attentional));
     };
     let said = "model.decoder.readout joins the state with a context, and no context reaches the steps";
     assert_eq!(refusal(joined), said);
     assert_eq!(
-        refusal(|config| config.decoder.tied = Tied::Output),
-        "model.decoder.tied with model.decoder.hidden = 512 and model.decoder.embedding = 256"
+        refusal(|config| config.decoder.tie_embeddings = Tied::Output),
+        "model.decoder.tie_embeddings with model.decoder.hidden = 512 and model.decoder.embedding = 256"
     );
     let tied = |config: &mut ModelConfig| {
-        (config.decoder.tied, config.decoder.embedding) = (Tied::All, 512.into());
+        (config.decoder.tie_embeddings, config.decoder.embedding) = (Tied::All, 512.into());
     };
-    assert_eq!(refusal(tied), "model.decoder.tied = \"all\" with source vectors unlike the target's");
+    assert_eq!(
+        refusal(tied),
+        "model.decoder.tie_embeddings = \"all\" with source vectors unlike the target's"
+    );
     let mut config = ModelConfig::default();
     tied(&mut config);
     config.encoder.embedding = 512.into();
     assert_eq!(config.check_vocabularies(10, 10), Ok(()));
     let error = config.check_vocabularies(10, 11).unwrap_err();
-    assert_eq!(error.to_string(), "model.decoder.tied = \"all\" with vocabularies of 10 and 11 tokens");
+    assert_eq!(
+        error.to_string(),
+        "model.decoder.tie_embeddings = \"all\" with vocabularies of 10 and 11 tokens"
+    );
 }
 
 /// A bag of one-hot vectors is as wide as the vocabulary, so what does not fit is found when that is known.
@@ -356,7 +365,7 @@ fn what_has_no_recurrence_is_refused_by_name() {
         })
     };
     assert_eq!(writer(|_| ()), "nothing");
-    assert_eq!(writer(|config| config.decoder.tied = Tied::All), "nothing");
+    assert_eq!(writer(|config| config.decoder.tie_embeddings = Tied::All), "nothing");
     assert_eq!(
         writer(|config| config.attention.score = AttentionKind::Dot),
         "[model.attention] with a writer without recurrence"

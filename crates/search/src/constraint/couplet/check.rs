@@ -60,7 +60,7 @@ pub fn broken_rules(config: &CoupletConfig, first: &[String], second: &[String])
     let sounds = |tone: Tone, text: &str| text.chars().all(|character| tone.fits(character));
     let is_broken = |rule: &Rule| match rule {
         Rule::EqualLength => config.equal_length && plan.len() != other.len(),
-        Rule::Marks => config.marks && both().any(|place| plan.kind(place) != other.kind(place)),
+        Rule::Marks => config.punctuation && both().any(|place| plan.kind(place) != other.kind(place)),
         Rule::Repetition => config.repetition && !repeats_alike(),
         Rule::Fresh => config.fresh && other.characters().any(|own| plan.characters().any(|c| c == own)),
         Rule::Tones => both().any(|place| plan.tone(place).is_some_and(|tone| !sounds(tone, &second[place]))),

@@ -26,7 +26,7 @@ pub struct CoupletConfig {
     /// It is as long as the first line.
     pub equal_length: bool,
     /// It has marks, such as commas, in the places where the first line has them, and nowhere else.
-    pub marks: bool,
+    pub punctuation: bool,
     /// It repeats a character where, and only where, the first line repeats one.
     pub repetition: bool,
     /// It has no character of the first line.
@@ -89,7 +89,7 @@ impl CoupletConfig {
     pub fn all() -> CoupletConfig {
         CoupletConfig {
             equal_length: true,
-            marks: true,
+            punctuation: true,
             repetition: true,
             fresh: true,
             tones: Places::Named(NamedPlaces::Last),
@@ -131,7 +131,7 @@ impl Couplet {
 
     /// What may stand at a place of the first line, whatever stands before it.
     fn allowed_at(&self, place: usize, allowed: &mut Allowed) {
-        if self.config.marks {
+        if self.config.punctuation {
             allowed.within(self.glyphs.of_kind(self.plan.kind(place)));
         }
         if let Some(tone) = self.plan.tone(place) {
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn marks_answer_marks() {
-        let rule = CoupletConfig { marks: true, ..CoupletConfig::default() };
+        let rule = CoupletConfig { punctuation: true, ..CoupletConfig::default() };
         let couplet = couplet(&rule, "天。明");
         assert_eq!(allowed(&couplet, &[]), [END, 4, 5, 6, 7, 8, 9]);
         assert_eq!(allowed(&couplet, &[4]), [END, 10]);

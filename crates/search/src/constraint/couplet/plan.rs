@@ -87,7 +87,7 @@ impl Plan {
         if config.equal_length {
             said.push(format!("{} characters", self.len()));
         }
-        if config.marks {
+        if config.punctuation {
             let marks = listed(of_kind(Kind::Mark).map(|place| (place + 1).to_string()));
             said.push(marks.map_or("no marks".to_owned(), |places| format!("marks at {places}")));
         }

@@ -9,48 +9,48 @@ use crate::tokenizer::{END, PAD, START};
 /// Which end of a long text is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Keep {
+pub enum TruncationSide {
     /// Its beginning.
     #[default]
-    First,
+    Right,
     /// Its end.
-    Last,
+    Left,
 }
 
 /// Where a short text is filled up with [`PAD`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pad {
+pub enum PaddingSide {
     /// Before its first token.
-    Front,
+    Left,
     /// After its last token.
-    Back,
+    Right,
 }
 
 /// How texts get the length that a model reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct Truncation {
     /// The most tokens that are left.
     pub tokens: usize,
     /// Which ones.
-    pub keep: Keep,
+    pub side: TruncationSide,
     /// Where shorter texts are filled up to that length, with a token that is read like any other. Without it, models read each text in
     /// its own length, and there is nothing to fill.
-    pub pad: Option<Pad>,
+    pub padding: Option<PaddingSide>,
 }
 
-impl Cut {
+impl Truncation {
     /// What a model reads of a text. A text without tokens stays one.
     pub fn apply(self, text: &[u32]) -> Cow<'_, [u32]> {
         let left_out = text.len().saturating_sub(self.tokens);
-        let left = match self.keep {
-            Keep::First => &text[..text.len() - left_out],
-            Keep::Last => &text[left_out..],
+        let left = match self.side {
+            TruncationSide::Right => &text[..text.len() - left_out],
+            TruncationSide::Left => &text[left_out..],
         };
         let missing = vec![PAD; if left.is_empty() { 0 } else { self.tokens - left.len() }];
-        match self.pad {
-            Some(Pad::Front) => [&missing[..], left].concat().into(),
-            Some(Pad::Back) => [left, &missing[..]].concat().into(),
+        match self.padding {
+            Some(PaddingSide::Left) => [&missing[..], left].concat().into(),
+            Some(PaddingSide::Right) => [left, &missing[..]].concat().into(),
             None => left.into(),
         }
     }
@@ -58,24 +58,26 @@ impl Cut {
 
 /// What becomes of the sides of a pair that are too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PairCut {
+pub struct PairTruncation {
     /// The most tokens on a side.
     pub tokens: usize,
     /// Which tokens of a longer source are kept; where nothing is said, its pair is left out.
-    pub source: Option<Keep>,
+    pub source: Option<TruncationSide>,
     /// The same of a longer target.
-    pub target: Option<Keep>,
+    pub target: Option<TruncationSide>,
 }
 
-impl PairCut {
+impl PairTruncation {
     /// Nothing is too long.
-    pub const NONE: PairCut = PairCut { tokens: usize::MAX, source: None, target: None };
+    pub const NONE: PairTruncation = PairTruncation { tokens: usize::MAX, source: None, target: None };
 
     /// What is left of a pair, if anything.
     pub fn apply(self, [source, target]: [Vec<u32>; 2]) -> Option<[Vec<u32>; 2]> {
-        let side = |ids: Vec<u32>, keep: Option<Keep>| match keep {
+        let side = |ids: Vec<u32>, keep: Option<TruncationSide>| match keep {
             _ if ids.len() <= self.tokens => Some(ids),
-            Some(keep) => Some(Cut { tokens: self.tokens, keep, pad: None }.apply(&ids).into_owned()),
+            Some(keep) => {
+                Some(Truncation { tokens: self.tokens, side: keep, padding: None }.apply(&ids).into_owned())
+            }
             None => None,
         };
         Some([side(source, self.source)?, side(target, self.target)?])
@@ -107,28 +109,29 @@ mod tests {
     #[test]
     fn the_first_or_the_last_tokens_are_left() {
         let text = [4, 5, 6, 7];
-        let cut = |tokens, keep| Cut { tokens, keep, pad: None }.apply(&text);
-        assert_eq!(cut(3, Keep::First)[..], [4, 5, 6]);
-        assert_eq!(cut(3, Keep::Last)[..], [5, 6, 7]);
-        assert_eq!([cut(4, Keep::First), cut(9, Keep::Last)], [&text[..], &text]);
+        let cut = |tokens, keep| Truncation { tokens, side: keep, padding: None }.apply(&text);
+        assert_eq!(cut(3, TruncationSide::Right)[..], [4, 5, 6]);
+        assert_eq!(cut(3, TruncationSide::Left)[..], [5, 6, 7]);
+        assert_eq!([cut(4, TruncationSide::Right), cut(9, TruncationSide::Left)], [&text[..], &text]);
     }
 
     #[test]
     fn short_texts_are_filled_up_on_a_side() {
         let filled = |pad, text: &'static [u32]| {
-            Cut { tokens: 4, keep: Keep::First, pad: Some(pad) }.apply(text).into_owned()
+            Truncation { tokens: 4, side: TruncationSide::Right, padding: Some(pad) }.apply(text).into_owned()
         };
-        assert_eq!(filled(Pad::Front, &[4, 5]), [0, 0, 4, 5]);
-        assert_eq!(filled(Pad::Back, &[4, 5]), [4, 5, 0, 0]);
-        assert_eq!(filled(Pad::Front, &[4, 5, 6, 7, 8]), [4, 5, 6, 7]);
-        assert!(filled(Pad::Back, &[]).is_empty());
+        assert_eq!(filled(PaddingSide::Left, &[4, 5]), [0, 0, 4, 5]);
+        assert_eq!(filled(PaddingSide::Right, &[4, 5]), [4, 5, 0, 0]);
+        assert_eq!(filled(PaddingSide::Left, &[4, 5, 6, 7, 8]), [4, 5, 6, 7]);
+        assert!(filled(PaddingSide::Right, &[]).is_empty());
     }
 
     #[test]
     fn a_side_that_is_too_long_is_cut_or_its_pair_left_out() {
-        let cut = |source, target| PairCut { tokens: 2, source, target }.apply([vec![4, 5, 6], vec![7, 8]]);
-        assert_eq!(cut(None, Some(Keep::Last)), None);
-        assert_eq!(cut(Some(Keep::Last), None), Some([vec![5, 6], vec![7, 8]]));
-        assert_eq!(cut(Some(Keep::First), None), Some([vec![4, 5], vec![7, 8]]));
+        let cut =
+            |source, target| PairTruncation { tokens: 2, source, target }.apply([vec![4, 5, 6], vec![7, 8]]);
+        assert_eq!(cut(None, Some(TruncationSide::Left)), None);
+        assert_eq!(cut(Some(TruncationSide::Left), None), Some([vec![5, 6], vec![7, 8]]));
+        assert_eq!(cut(Some(TruncationSide::Right), None), Some([vec![4, 5], vec![7, 8]]));
     }
 }
