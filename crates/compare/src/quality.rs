@@ -5,7 +5,7 @@ use couplet_data::{LabelledTexts, Pair, UNK, in_order};
 use couplet_metrics::{Accuracy, bleu};
 use couplet_nn::Pass;
 use couplet_search::{Loaded, LoadedClassifier, Translator};
-use couplet_tensor::Rows;
+use couplet_tensor::SequenceLayout;
 use couplet_train::{Examples, LabelledExamples, assess, mean_loss};
 use serde::{Deserialize, Serialize};
 
@@ -160,10 +160,10 @@ fn right_tokens(loaded: &Loaded, examples: &Examples) -> Vec<Vec<bool>> {
 }
 
 /// What stands in the rows of each sequence, step by step, in the order in which the sequences were given.
-fn by_sequence<T>(rows: &Rows, of_rows: impl Iterator<Item = T>) -> Vec<Vec<T>> {
+fn by_sequence<T>(rows: &SequenceLayout, of_rows: impl Iterator<Item = T>) -> Vec<Vec<T>> {
     let mut sequences: Vec<Vec<T>> = (0..rows.batch()).map(|_| Vec::new()).collect();
     for ((place, _), value) in rows.places().zip(of_rows) {
-        sequences[rows.order()[place] as usize].push(value);
+        sequences[rows.sorted_indices()[place] as usize].push(value);
     }
     sequences
 }
@@ -211,7 +211,7 @@ mod tests {
     /// first leaves, and the other one's rows stay its own.
     #[test]
     fn rows_go_back_to_their_sequences() {
-        let found = by_sequence(&Rows::new(&[1, 4]), ["b0", "a0", "b1", "b2", "b3"].into_iter());
+        let found = by_sequence(&SequenceLayout::new(&[1, 4]), ["b0", "a0", "b1", "b2", "b3"].into_iter());
         assert_eq!(found, [vec!["a0"], vec!["b0", "b1", "b2", "b3"]]);
     }
 

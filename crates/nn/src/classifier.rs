@@ -10,7 +10,7 @@ use crate::tokens::{LabelledBatch, Packed};
 use couplet_tensor::ops::{
     CrossEntropy, concat_columns, cross_entropy, flatten_steps, log_softmax, logistic_loss,
 };
-use couplet_tensor::{Params, Rows, Tensor, Var};
+use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 /// The number under which the feature drops.
@@ -80,7 +80,7 @@ impl Classifier {
                 OutputKind::Softmax => log_softmax(row),
             }
         };
-        texts.rows.place_of().iter().map(of_place).collect()
+        texts.rows.unsorted_indices().iter().map(of_place).collect()
     }
 
     /// Reads packed texts and makes a feature `c` of each; with the numbers `v` beside it, the label is predicted from `[c; v]`:
@@ -89,7 +89,7 @@ impl Classifier {
         let encoded = self.encoder.forward(pass, texts); // states: [rows, width]
         let feature = self.feature_of(&encoded); // [batch, feature]
         let examples = texts.rows.examples();
-        let once = Rows::with_examples(&vec![1; examples.len()], examples);
+        let once = SequenceLayout::with_examples(&vec![1; examples.len()], examples);
         let feature = pass.dropout(feature, &Arc::new(once), self.dropout, DROPOUT);
         match self.beside {
             0 => feature,
@@ -100,7 +100,7 @@ impl Classifier {
 
     /// The numbers beside the texts, in the order of their places.
     fn put_beside(&self, pass: &Pass, texts: &Packed, beside: &[f32]) -> Var {
-        let (order, width) = (texts.rows.order(), self.beside);
+        let (order, width) = (texts.rows.sorted_indices(), self.beside);
         assert_eq!(beside.len(), order.len() * width, "{width} numbers beside each of {} texts", order.len());
         let rows: Vec<&[f32]> = order.iter().map(|&text| &beside[text as usize * width..][..width]).collect();
         Var::constant(Tensor::new(pass.params().device(), order.len(), width, &rows.concat())) // [batch, beside]

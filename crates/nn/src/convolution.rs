@@ -6,7 +6,7 @@ use crate::layer::{Dropout, Linear};
 use crate::pass::Pass;
 use couplet_tensor::ops::dense::GatedLinear;
 use couplet_tensor::ops::{Window, concat_columns, convolution, dense};
-use couplet_tensor::{Init, Param, Params, Rows, Var};
+use couplet_tensor::{Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// A layer `u·σ(g)` of units and gates that see some steps: as many units as it reads numbers.
@@ -33,7 +33,7 @@ impl GatedConvolution {
     }
 
     /// All steps of packed sequences.
-    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>) -> Var {
+    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>) -> Var {
         let weights = [self.weight, self.bias].map(|param| pass.var(param));
         convolution::<GatedLinear>(x, rows, self.window, (&weights[0], &weights[1]), None)
     }

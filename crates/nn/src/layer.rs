@@ -6,7 +6,7 @@ use couplet_tensor::activation::Tanh;
 use couplet_tensor::ops::{
     AnyCell, GateNorm, LayerWeights, Norm, Recurrent, Together, dense, embedding, linear, recurrent,
 };
-use couplet_tensor::{Direction, Init, Param, Params, Rows, Var};
+use couplet_tensor::{Direction, Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// `x·Wᵀ + b`
@@ -186,7 +186,7 @@ impl RecurrentLayer {
         &self,
         pass: &Pass,
         x: &Var,
-        rows: &Arc<Rows>,
+        rows: &Arc<SequenceLayout>,
         direction: Direction,
         start: Option<&[Var]>,
     ) -> Recurrent {

@@ -3,7 +3,7 @@
 use crate::layer::Dropout;
 use couplet_tensor::ops;
 use couplet_tensor::random::{Stream, unit};
-use couplet_tensor::{Param, Params, Rows, Tape, Var};
+use couplet_tensor::{Param, Params, SequenceLayout, Tape, Var};
 use std::sync::Arc;
 
 /// One pass through a model. While training, weights are on a tape and numbers are dropped; else neither.
@@ -60,7 +60,7 @@ impl<'a> Pass<'a> {
 
     /// A random number from 0 to below 1 for each packed row, while training: one that follows from the sequence's own number and its
     /// step.
-    pub(crate) fn draws(&self, rows: &Rows, purpose: u32) -> Option<Vec<f32>> {
+    pub(crate) fn draws(&self, rows: &SequenceLayout, purpose: u32) -> Option<Vec<f32>> {
         let Training { seed, update, .. } = self.training?;
         // Not the numbers that dropout or the first weights are drawn from.
         let stream = Stream::new(seed ^ 0x776f_7264_7321_7721, purpose);
@@ -71,7 +71,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Dropout inside of an operation, while training; as [`Pass::dropout`] otherwise.
-    pub fn dropped(&self, rows: &Arc<Rows>, how: Dropout, layer: u32) -> Option<ops::Dropped> {
+    pub fn dropped(&self, rows: &Arc<SequenceLayout>, how: Dropout, layer: u32) -> Option<ops::Dropped> {
         let Dropout { rate, together } = how;
         self.training.map(|Training { seed, update, .. }| ops::Dropped {
             how: ops::Dropout { rate, seed, update, layer, together },
@@ -80,7 +80,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Drops numbers of a layer's output while training. Every layer that drops has a number of its own.
-    pub fn dropout(&self, x: Var, rows: &Arc<Rows>, how: Dropout, layer: u32) -> Var {
+    pub fn dropout(&self, x: Var, rows: &Arc<SequenceLayout>, how: Dropout, layer: u32) -> Var {
         let Dropout { rate, together } = how;
         match self.training {
             Some(Training { seed, update, .. }) => {

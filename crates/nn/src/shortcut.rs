@@ -3,7 +3,7 @@
 use crate::layer::Dropout;
 use crate::pass::Pass;
 use couplet_tensor::ops::{Together, add};
-use couplet_tensor::{Rows, Var};
+use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
 
 /// What layers read is added to their output, from one layer on.
@@ -33,7 +33,7 @@ impl Shortcut {
     }
 
     /// The output of a layer, together with what it read.
-    pub(crate) fn join(&self, pass: &Pass, layer: usize, output: Var, read: &Var, rows: &Arc<Rows>) -> Var {
+    pub(crate) fn join(&self, pass: &Pass, layer: usize, output: Var, read: &Var, rows: &Arc<SequenceLayout>) -> Var {
         if !self.is_around(layer) {
             return output;
         }
@@ -56,7 +56,7 @@ mod tests {
             false => Pass::inference(&params),
         };
         let [output, read] = [1.0, 10.0].map(|number| matrix(&[&[number][..]; 200]));
-        shortcut.join(&pass, layer, output, &read, &Rows::new(&[2; 100]).into()).value().to_vec()
+        shortcut.join(&pass, layer, output, &read, &SequenceLayout::new(&[2; 100]).into()).value().to_vec()
     }
 
     /// 10 + 1 from the second layer on; the lowest has none.

@@ -1,7 +1,7 @@
 //! What the tests of several modules share.
 
 use crate::encoder::Encoded;
-use couplet_tensor::{Device, Params, Rows, Tensor, Var};
+use couplet_tensor::{Device, Params, SequenceLayout, Tensor, Var};
 
 /// Gives parameters other values, by name.
 pub(crate) fn set(params: &mut Params, given: &[(&str, &[f32])]) {
@@ -29,7 +29,7 @@ pub(crate) fn matrix(rows: &[&[f32]]) -> Var {
 pub(crate) fn two_sources() -> Encoded {
     Encoded {
         states: matrix(&[&[1.0, 2.0], &[7.0, 8.0], &[3.0, -4.0], &[5.0, -1.0]]),
-        rows: Rows::new(&[3, 1]).into(),
+        rows: SequenceLayout::new(&[3, 1]).into(),
         last: vec![vec![matrix(&[&[5.0, -1.0], &[7.0, 8.0]])]],
         end: None,
         values: None,

@@ -1,24 +1,24 @@
 //! Token sequences, packed for a model.
 
-use couplet_tensor::Rows;
+use couplet_tensor::SequenceLayout;
 use couplet_tensor::ops::Copied;
 use std::sync::Arc;
 
-/// Sequences of tokens, packed: row by row as [`Rows`] orders them.
+/// Sequences of tokens, packed: row by row as [`SequenceLayout`] orders them.
 #[derive(Clone, Debug)]
 pub struct Packed {
     /// The tokens of all rows.
     pub tokens: Vec<u32>,
     /// How they are packed.
-    pub rows: Arc<Rows>,
+    pub rows: Arc<SequenceLayout>,
 }
 
 impl Packed {
     /// Packs sequences; each has a number that stays the same in every batch.
     pub fn new(sequences: &[&[u32]], examples: &[u32]) -> Packed {
         let lengths: Vec<usize> = sequences.iter().map(|tokens| tokens.len()).collect();
-        let rows = Rows::with_examples(&lengths, examples);
-        let token = |(place, step): (usize, usize)| sequences[rows.order()[place] as usize][step];
+        let rows = SequenceLayout::with_examples(&lengths, examples);
+        let token = |(place, step): (usize, usize)| sequences[rows.sorted_indices()[place] as usize][step];
         Packed { tokens: rows.places().map(token).collect(), rows: Arc::new(rows) }
     }
 }
@@ -45,10 +45,10 @@ impl Batch {
         let inputs: Vec<Vec<u32>> = pairs.iter().map(|(_, target)| [&[start], *target].concat()).collect();
         let source = Packed::new(&sources, examples);
         let input = Packed::new(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>(), examples);
-        let (rows, order) = (&input.rows, input.rows.order());
+        let (rows, order) = (&input.rows, input.rows.sorted_indices());
         let next =
             |(place, step): (usize, usize)| pairs[order[place] as usize].1.get(step).copied().unwrap_or(end);
-        let place_of = source.rows.place_of();
+        let place_of = source.rows.unsorted_indices();
         let source_of = order.iter().map(|&pair| place_of[pair as usize]).collect();
         Batch { output: rows.places().map(next).collect(), source_of, source, input, copied: None }
     }
@@ -60,7 +60,7 @@ impl Batch {
         let behind = |token: &&mut u32| **token as usize >= vocabulary;
         self.input.tokens.iter_mut().filter(behind).for_each(|token| *token = unknown);
         let rows = &self.input.rows;
-        let of = rows.places().map(|(place, _)| rows.order()[place]).collect();
+        let of = rows.places().map(|(place, _)| rows.sorted_indices()[place]).collect();
         Batch { copied: Some(Copied::new(sources, of)), ..self }
     }
 
@@ -89,7 +89,7 @@ impl NextTokens {
     pub fn new(texts: &[&[u32]], examples: &[u32]) -> NextTokens {
         let inputs: Vec<&[u32]> = texts.iter().map(|text| &text[..text.len() - 1]).collect();
         let input = Packed::new(&inputs, examples);
-        let order = input.rows.order();
+        let order = input.rows.sorted_indices();
         let next = |(place, step): (usize, usize)| texts[order[place] as usize][step + 1];
         NextTokens { output: input.rows.places().map(next).collect(), input }
     }
@@ -116,7 +116,7 @@ impl LabelledBatch {
     pub fn new(texts: &[&[u32]], labels: &[u32], examples: &[u32]) -> LabelledBatch {
         assert_eq!(texts.len(), labels.len(), "a label for each text");
         let texts = Packed::new(texts, examples);
-        let labels = texts.rows.order().iter().map(|&text| labels[text as usize]).collect();
+        let labels = texts.rows.sorted_indices().iter().map(|&text| labels[text as usize]).collect();
         LabelledBatch { texts, beside: Vec::new(), labels }
     }
 

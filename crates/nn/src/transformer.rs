@@ -13,7 +13,7 @@ use couplet_tensor::ops::{
     embedding, layer_norm, residual_norm, rotary, scale, self_attention,
 };
 use couplet_tensor::score::Dot;
-use couplet_tensor::{Init, Param, Params, Rows, Tensor, Var};
+use couplet_tensor::{Init, Param, Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 /// Positions that are learnt; a later one is told as the last of them.
@@ -42,7 +42,7 @@ impl Positions {
     }
 
     /// The vectors of packed tokens, of which the first of each sequence has the place `first`.
-    pub(crate) fn forward(&self, pass: &Pass, x: &Var, rows: &Rows, first: usize) -> Var {
+    pub(crate) fn forward(&self, pass: &Pass, x: &Var, rows: &SequenceLayout, first: usize) -> Var {
         let x = self.scale.map_or_else(|| x.clone(), |factor| scale(x, factor));
         let (table, last) = match self.kind {
             PositionKind::None | PositionKind::Rotary => return x,
@@ -109,7 +109,7 @@ impl OwnAttention {
     }
 
     /// Queries, keys and values of rows, of which the first of each sequence has the place `first`.
-    fn asked(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, first: usize) -> Var {
+    fn asked(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, first: usize) -> Var {
         let x = self.input.forward(pass, x); // [rows, 3·width]
         if !self.rotary {
             return x;
@@ -118,13 +118,13 @@ impl OwnAttention {
     }
 
     /// All steps of packed sequences.
-    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>) -> Var {
+    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>) -> Var {
         let (context, _) = self_attention(&self.asked(pass, x, rows, 0), rows, self.how, false);
         self.output.forward(pass, &context)
     }
 
     /// One step: what it gives, and what later steps look at. `before.rows` already tells of this step.
-    pub(crate) fn step(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, before: Before) -> (Var, Vec<Tensor>) {
+    pub(crate) fn step(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, before: Before) -> (Var, Vec<Tensor>) {
         let asked = self.asked(pass, x, rows, before.steps.len());
         let steps = [before.steps, &[asked.value().clone()]].concat();
         let past = Past::Steps { steps: &steps, rows: before.rows };
@@ -152,7 +152,7 @@ pub(crate) struct SourceAttention {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read<'a> {
     pub(crate) memory: &'a Var,
-    pub(crate) sources: &'a Arc<Rows>,
+    pub(crate) sources: &'a Arc<SequenceLayout>,
     pub(crate) of: &'a Arc<[u32]>,
 }
 
@@ -180,7 +180,7 @@ impl SourceAttention {
         &self,
         pass: &Pass,
         x: &Var,
-        rows: &Arc<Rows>,
+        rows: &Arc<SequenceLayout>,
         read: Read,
         weights: bool,
     ) -> (Var, Option<Tensor>) {
@@ -191,7 +191,7 @@ impl SourceAttention {
     }
 
     /// As [`sequence`](SourceAttention::sequence), with weights that are learnt from: for a writer that copies what it looks at.
-    pub(crate) fn pointing(&self, pass: &Pass, x: &Var, rows: &Rows, read: Read) -> [Var; 2] {
+    pub(crate) fn pointing(&self, pass: &Pass, x: &Var, rows: &SequenceLayout, read: Read) -> [Var; 2] {
         let MultiHead { heads, scale: factor, .. } = self.how;
         let query = scale(&self.query.forward(pass, x), factor);
         let width = query.columns();
@@ -240,7 +240,7 @@ impl FeedForward {
         &self,
         pass: &Pass,
         x: &Var,
-        rows: &Arc<Rows>,
+        rows: &Arc<SequenceLayout>,
         dropout: Dropout,
         layer: u32,
     ) -> Var {
@@ -307,7 +307,7 @@ impl Residual {
     }
 
     /// Adds what a sublayer made of what it read. Before sublayers, the norm is already that of the next one.
-    pub(crate) fn join(&self, pass: &Pass, stream: &Stream, made: &Var, rows: &Arc<Rows>) -> Stream {
+    pub(crate) fn join(&self, pass: &Pass, stream: &Stream, made: &Var, rows: &Arc<SequenceLayout>) -> Stream {
         let which = stream.passed + usize::from(self.place == NormPlace::Pre);
         let [gain, bias] = self.norm(pass, which);
         let dropped = pass.dropped(rows, self.dropout, self.first_drop + 2 * stream.passed as u32);

@@ -176,7 +176,7 @@ pub fn losses(
         let of_rows = model.loss(&Pass::inference(params), &packed, 0.0).of_rows.to_vec();
         let rows = &packed.input.rows;
         for ((place, _), loss) in rows.places().zip(of_rows) {
-            found[batch[rows.order()[place] as usize] as usize].push(loss);
+            found[batch[rows.sorted_indices()[place] as usize] as usize].push(loss);
         }
     }
     found

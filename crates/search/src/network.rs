@@ -74,7 +74,7 @@ impl Model for Network<'_> {
         let examples: Vec<u32> = (0..sources.len() as u32).collect();
         let packed = Packed::new(sources, &examples);
         let encoded = self.model.encode(&pass, &packed);
-        let decoder = self.model.start(&pass, &encoded, packed.rows.place_of().into());
+        let decoder = self.model.start(&pass, &encoded, packed.rows.unsorted_indices().into());
         let copied = self.copied.map(|sources| Copied::new(sources, examples.into()));
         NetworkState { decoder, copied }
     }

@@ -52,7 +52,7 @@ impl Translator<'_> {
             let losses = self.model.loss(&Pass::inference(self.params), &packed, 0.0).of_rows.to_vec();
             let rows = &packed.input.rows;
             for (row, (place, _)) in rows.places().enumerate() {
-                let pair = batch[rows.order()[place] as usize] as usize;
+                let pair = batch[rows.sorted_indices()[place] as usize] as usize;
                 let Scored { tokens, log_probabilities } = &mut scored[pair];
                 tokens.push(words[pair].token(packed.output[row], self.target).to_owned());
                 log_probabilities.push(-losses[row]);

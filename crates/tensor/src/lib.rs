@@ -6,7 +6,7 @@
 //!    that it has, or an NVIDIA GPU, with the feature `cuda` ([`cuda`]).
 //! 2. A [`Tensor`] is a matrix of `f32` on a device. Its memory comes from lists of free blocks by size, so that a training
 //!    step takes no memory for tensors from the system after the first one.
-//! 3. Sequences of different lengths are *packed*, not padded: [`Rows`] says which row of a tensor is which step of which
+//! 3. Sequences of different lengths are *packed*, not padded: [`SequenceLayout`] says which row of a tensor is which step of which
 //!    sequence. No work is done for what is not there, and no mask can be forgotten.
 //! 4. The weights of a model lie in one flat store, [`Params`], by name.
 //! 5. An operation of [`ops`] takes [`Var`]s and returns them. Where one of them is on a [`Tape`], the operation leaves its
@@ -70,7 +70,7 @@ mod pool;
 pub mod product;
 pub mod profile;
 pub mod random;
-mod rows;
+mod layout;
 pub mod score;
 pub mod selftest;
 mod shared;
@@ -86,7 +86,7 @@ pub use lane::Isa;
 pub use memory::{Blocks, OutOfMemory, give_heap_back};
 pub use params::{Init, Param, Params};
 pub use product::{Mat, Update, multiply};
-pub use rows::{Direction, Rows, Step};
+pub use layout::{Direction, SequenceLayout, Step};
 pub use shared_rows::SharedRows;
 pub use tape::{Gradients, Tape, Var, record, record_all};
 pub use tensor::Tensor;

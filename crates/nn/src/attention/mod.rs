@@ -33,7 +33,7 @@ use crate::config::{AttentionConfig, LocalKind};
 use crate::layer::Linear;
 use crate::pass::Pass;
 use couplet_tensor::ops::{Focusing, Local, Memory, attend_focused, linear, scale};
-use couplet_tensor::{Init, Param, Params, Rows, Var};
+use couplet_tensor::{Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// Attention: a score, and what queries, keys and values are made of.
@@ -112,7 +112,7 @@ impl Attention {
 
     /// The keys and values of packed sources' states, made once for all steps; reader `i` looks at the source at place
     /// `of[i]`.
-    pub fn memory(&self, pass: &Pass, states: &Var, rows: &Arc<Rows>, of: Arc<[u32]>) -> Memory {
+    pub fn memory(&self, pass: &Pass, states: &Var, rows: &Arc<SequenceLayout>, of: Arc<[u32]>) -> Memory {
         let value = self.value.as_ref();
         Memory {
             keys: self.keys(pass, states),
@@ -199,7 +199,7 @@ mod tests {
         let longer = source.len() + 1;
         let mut packed: Vec<&[f32]> = source.iter().flat_map(|&step| [&[9.0; 4][..width], step]).collect();
         packed.push(&[9.0; 4][..width]);
-        let rows = Arc::new(Rows::new(&[longer, source.len()]));
+        let rows = Arc::new(SequenceLayout::new(&[longer, source.len()]));
         let memory = attention.memory(&pass, &matrix(&packed), &rows, vec![1; states.len()].into());
         let steps: Vec<u32> = (0..states.len() as u32).collect();
         let [context, weights] = attention.forward(&pass, &matrix(states), &steps, &memory);

@@ -6,7 +6,7 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
 use couplet_tensor::ops::{MultiHead, Past, attend_past, cross_attention};
-use couplet_tensor::{Params, Rows, Var};
+use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// The numbers under which the decoder's layers drop.
@@ -31,7 +31,7 @@ pub struct AttentionDecoder {
 pub(crate) struct AttentionState {
     /// source rows × 2·hidden
     memory: Var,
-    sources: Arc<Rows>,
+    sources: Arc<SequenceLayout>,
     of: Arc<[u32]>,
     step: usize,
 }
@@ -87,7 +87,7 @@ impl Decoder for AttentionDecoder {
     type State = AttentionState;
 
     fn step(&self, pass: &Pass, tokens: &[u32], state: &AttentionState) -> Stepped<AttentionState> {
-        let rows = Rows::new(&vec![1; tokens.len()]);
+        let rows = SequenceLayout::new(&vec![1; tokens.len()]);
         let word = self.embedding.forward(pass, tokens); // [rows, embedding]
         let word = self.positions.forward(pass, &word, &rows, state.step);
         let query = self.query.forward(pass, &word); // [rows, hidden]
@@ -141,7 +141,7 @@ mod tests {
         ];
         set(&mut params, &given);
         let pass = Pass::inference(&params);
-        let rows: Arc<Rows> = Rows::new(&[2]).into();
+        let rows: Arc<SequenceLayout> = SequenceLayout::new(&[2]).into();
         let encoded =
             Encoded { states: matrix(&[&[1.0], &[-1.0]]), rows, last: Vec::new(), end: None, values: None };
         let state = decoder.start(&pass, &encoded, [0].into());

@@ -10,7 +10,7 @@ use couplet_tensor::ops::{
     MultiHead, Past, Window, attend_past, balanced_sum, concat_columns, cross_attention, gather_rows, linear,
     multiply_elements,
 };
-use couplet_tensor::{Params, Rows, Tensor, Var};
+use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 /// The numbers under which the decoder's layers drop.
@@ -54,7 +54,7 @@ struct Layer {
 pub(crate) struct ConvolutionalState {
     /// Keys and values of the source: source rows × 2·embedding.
     memory: Var,
-    sources: Arc<Rows>,
+    sources: Arc<SequenceLayout>,
     /// The place of each row's source.
     of: Arc<[u32]>,
     /// What each layer read in the steps before that its window holds, the earliest first: rows × hidden each, zeros at first.
@@ -152,7 +152,7 @@ impl ConvolutionalDecoder {
 }
 
 /// The square root of its sequence's length for each number of packed rows.
-fn roots_of_lengths(x: &Var, rows: &Rows) -> Var {
+fn roots_of_lengths(x: &Var, rows: &SequenceLayout) -> Var {
     let constant =
         |rows, columns, numbers: &[f32]| Var::constant(Tensor::new(x.device(), rows, columns, numbers));
     let roots: Vec<f32> = rows.places().map(|(place, _)| (rows.length(place) as f32).sqrt()).collect();
@@ -165,7 +165,7 @@ impl Decoder for ConvolutionalDecoder {
     type State = ConvolutionalState;
 
     fn step(&self, pass: &Pass, tokens: &[u32], state: &ConvolutionalState) -> Stepped<ConvolutionalState> {
-        let rows = Rows::new(&vec![1; tokens.len()]);
+        let rows = SequenceLayout::new(&vec![1; tokens.len()]);
         let mut after = ConvolutionalState { step: state.step + 1, ..state.clone() };
         let word = self.embedding.forward(pass, tokens); // [rows, embedding]
         let word = self.positions.forward(pass, &word, &rows, state.step);

@@ -6,7 +6,7 @@ use crate::layer::{Dropout, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
 use couplet_tensor::ops::{Memory, Scan, ScanState, concat_columns, gather_rows, steps_before};
-use couplet_tensor::{Direction, Rows, Tensor, Var};
+use couplet_tensor::{Direction, SequenceLayout, Tensor, Var};
 use std::slice::SliceIndex;
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ impl Seen {
     }
 
     /// What entered each step: what was seen in the step before it, and `first` in the first one.
-    fn one_step_later(&self, first: &Seen, rows: &Rows) -> Seen {
+    fn one_step_later(&self, first: &Seen, rows: &SequenceLayout) -> Seen {
         Seen {
             context: steps_before(&self.context, rows, &first.context),
             weights: steps_before(&self.weights, rows, &first.weights),
@@ -216,7 +216,7 @@ impl Layers {
     }
 
     /// All steps of packed targets; row `i` of the state belongs to place `i`.
-    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, state: &LayersState) -> Written {
+    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, state: &LayersState) -> Written {
         let (first, above) = state.layers.split_at(self.below);
         let written = match (&self.sight, &state.memory, &state.seen) {
             (Sight::Fed { attention, query }, Some(memory), Some(seen)) => {
@@ -246,7 +246,7 @@ impl Layers {
 
     /// The layers up to the one that looks, over packed sequences: the states of the last of them, and how each ended, part by
     /// part.
-    fn stack(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, first: &[Vec<Var>]) -> (Var, Vec<Vec<Var>>) {
+    fn stack(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, first: &[Vec<Var>]) -> (Var, Vec<Vec<Var>>) {
         let (mut states, mut last) = (x.clone(), Vec::new());
         for (number, first) in first.iter().enumerate() {
             let read = self.layers[number].forward(pass, &states, rows, Direction::Forward, Some(first));
@@ -261,7 +261,7 @@ impl Layers {
         &self,
         pass: &Pass,
         written: Written,
-        rows: &Arc<Rows>,
+        rows: &Arc<SequenceLayout>,
         first: &[Vec<Var>],
     ) -> (Written, Vec<Vec<Var>>) {
         let Written { mut states, seen } = written;
@@ -295,8 +295,8 @@ impl Layers {
 }
 
 /// Sequences of one step each.
-fn one_step(batch: usize) -> Arc<Rows> {
-    Arc::new(Rows::new(&vec![1; batch]))
+fn one_step(batch: usize) -> Arc<SequenceLayout> {
+    Arc::new(SequenceLayout::new(&vec![1; batch]))
 }
 
 #[cfg(test)]
@@ -338,7 +338,7 @@ mod tests {
         }
         let pass = Pass::inference(&params);
         let memory =
-            attention.memory(&pass, &matrix(&[&[1.0], &[-1.0]]), &Rows::new(&[2]).into(), [0].into());
+            attention.memory(&pass, &matrix(&[&[1.0], &[-1.0]]), &SequenceLayout::new(&[2]).into(), [0].into());
         let layers = Layers {
             layers,
             sight: Sight::new(Some(attention), &config),
@@ -348,7 +348,7 @@ mod tests {
         };
         let first = [0.5].into_iter().chain([0.0; 2]).map(|number| vec![matrix(&[&[number]])]);
         let start = layers.start(&pass, first.take(count).collect(), Some(memory));
-        let rows = Rows::new(&[read.len()]).into();
+        let rows = SequenceLayout::new(&[read.len()]).into();
         let x: Vec<&[f32]> = read.chunks(1).collect();
         let written = layers.sequence(&pass, &matrix(&x), &rows, &start);
         let seen = written.seen.expect("it looks");

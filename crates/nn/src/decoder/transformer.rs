@@ -8,7 +8,7 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::{Before, FeedForward, OwnAttention, Positions, Read, Residual, SourceAttention};
 use couplet_tensor::ops::Pointing;
-use couplet_tensor::{Params, Rows, Tensor, Var};
+use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 /// The numbers under which the decoder's layers drop.
@@ -41,7 +41,7 @@ struct Layer {
 pub(crate) struct TransformerState {
     /// Keys and values of the source, for each layer: source rows × 2·width.
     memory: Vec<Var>,
-    sources: Arc<Rows>,
+    sources: Arc<SequenceLayout>,
     /// The place of each row's source.
     of: Arc<[u32]>,
     /// What the steps before left, for each layer and each step: it stays where it was written.
@@ -138,7 +138,7 @@ impl Decoder for TransformerDecoder {
     type State = TransformerState;
 
     fn step(&self, pass: &Pass, tokens: &[u32], state: &TransformerState) -> Stepped<TransformerState> {
-        let rows = Arc::new(Rows::new(&vec![1; tokens.len()]));
+        let rows = Arc::new(SequenceLayout::new(&vec![1; tokens.len()]));
         let step = state.past.first().map_or(0, Vec::len);
         let mut after = state.clone();
         (0..).zip(&mut after.rows).for_each(|(row, places): (u32, _)| places.push(row));

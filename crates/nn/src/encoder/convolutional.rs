@@ -4,7 +4,7 @@ use crate::convolution::{GatedConvolution, projection};
 use crate::layer::{Dropout, Linear};
 use crate::pass::Pass;
 use couplet_tensor::ops::{Window, balanced_sum};
-use couplet_tensor::{Params, Rows, Var};
+use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// Layers of gated convolutions: each token sees as many to its left as to its right, and with every layer more of them.
@@ -34,7 +34,7 @@ impl ConvolutionalReader {
     }
 
     /// Reads what its tokens are: the states, and what a convolutional writer takes from them, the tokens' own vectors added.
-    pub fn forward(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, dropout: Dropout) -> [Var; 2] {
+    pub fn forward(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, dropout: Dropout) -> [Var; 2] {
         let first = self.first.forward(pass, x); // [source rows, hidden]
         let read = self.layers.iter().zip(DROPOUT + 1..).fold(first, |x, (layer, number)| {
             let read = pass.dropout(x.clone(), rows, dropout, number);

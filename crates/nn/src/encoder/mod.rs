@@ -21,7 +21,7 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
 use couplet_tensor::ops::{concat_rows, gather_rows};
-use couplet_tensor::{Direction, Params, Rows, Tensor, Var};
+use couplet_tensor::{Direction, Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 /// The numbers under which the encoder's layers drop.
@@ -35,7 +35,7 @@ pub struct Encoded {
     /// The states of all tokens: source rows × width.
     pub states: Var,
     /// How the sources are packed.
-    pub rows: Arc<Rows>,
+    pub rows: Arc<SequenceLayout>,
     /// The state in which each layer ended, part by part: batch × width. A reader without layers has none.
     pub last: Vec<Vec<Var>>,
     /// What each source comes to, where that is not the topmost layer's last state: that, and what the layer read there: batch × width.
@@ -124,13 +124,13 @@ impl Encoder {
 }
 
 /// What a reader without recurrence returns: how it ended is the state of the last token.
-fn without_recurrence(states: Var, rows: Arc<Rows>) -> Encoded {
+fn without_recurrence(states: Var, rows: Arc<SequenceLayout>) -> Encoded {
     let last = vec![vec![last_states(&states, &rows, Direction::Forward)]];
     Encoded { states, rows, last, end: None, values: None }
 }
 
 /// The state of the token that each source's reader ends with, or zeros where there is none: batch × width.
-fn last_states(states: &Var, rows: &Rows, direction: Direction) -> Var {
+fn last_states(states: &Var, rows: &SequenceLayout, direction: Direction) -> Var {
     let zeros = Var::constant(Tensor::zeros(states.device(), 1, states.columns()));
     let last = |place: usize| match (rows.length(place), direction) {
         (0, _) => rows.total() as u32,

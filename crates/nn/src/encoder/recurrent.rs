@@ -5,7 +5,7 @@ use crate::layer::{Dropout, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
 use couplet_tensor::ops::{Recurrent, column_block, concat_columns};
-use couplet_tensor::{Direction, Params, Rows, Var};
+use couplet_tensor::{Direction, Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// A stack of recurrent layers, each in one direction or in both: layer k reads the states of layer k − 1.
@@ -30,7 +30,7 @@ impl Layer {
         &self,
         pass: &Pass,
         x: &Var,
-        rows: &Arc<Rows>,
+        rows: &Arc<SequenceLayout>,
         direction: Direction,
         start: Option<&[Var]>,
     ) -> Recurrent {
@@ -83,7 +83,7 @@ impl RecurrentReader {
         &self,
         pass: &Pass,
         x: Var,
-        rows: Arc<Rows>,
+        rows: Arc<SequenceLayout>,
         dropout: Dropout,
         before: Option<&[Vec<Var>]>,
     ) -> Encoded {
@@ -110,7 +110,7 @@ impl RecurrentReader {
     }
 
     /// The topmost layer's last state together with what it read there, each direction at its own end.
-    fn end(&self, pass: &Pass, readers: &[(Direction, Layer)], last: &Var, below: &Var, rows: &Rows) -> Var {
+    fn end(&self, pass: &Pass, readers: &[(Direction, Layer)], last: &Var, below: &Var, rows: &SequenceLayout) -> Var {
         let width = below.columns() / readers.len();
         let read: Vec<Var> = readers
             .iter()
@@ -121,7 +121,7 @@ impl RecurrentReader {
             })
             .collect();
         let read = concat_columns(&read.iter().collect::<Vec<_>>()); // [batch, width]
-        let once = Arc::new(Rows::with_examples(&vec![1; rows.batch()], rows.examples()));
+        let once = Arc::new(SequenceLayout::with_examples(&vec![1; rows.batch()], rows.examples()));
         self.shortcut.join(pass, self.layers.len() - 1, last.clone(), &read, &once)
     }
 }

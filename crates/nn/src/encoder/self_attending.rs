@@ -5,7 +5,7 @@ use crate::config::AttentionConfig;
 use crate::layer::RecurrentLayer;
 use crate::pass::Pass;
 use couplet_tensor::ops::{Memory, Recurrent, cell_step, concat_rows, gather_rows, row_block};
-use couplet_tensor::{Direction, Params, Rows, Tensor, Var};
+use couplet_tensor::{Direction, Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 /// A recurrent layer that remembers by looking back: what it sees of its own states so far takes the place of the state before.
@@ -43,7 +43,7 @@ impl SelfAttendingLayer {
     }
 
     /// Goes over packed sequences.
-    pub fn forward(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>, direction: Direction) -> Recurrent {
+    pub fn forward(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, direction: Direction) -> Recurrent {
         match direction {
             Direction::Forward => self.read(pass, x, rows),
             Direction::Backward => {
@@ -54,7 +54,7 @@ impl SelfAttendingLayer {
         }
     }
 
-    fn read(&self, pass: &Pass, x: &Var, rows: &Arc<Rows>) -> Recurrent {
+    fn read(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>) -> Recurrent {
         let (cell, weights) = (self.layer.cell(), self.layer.weights(pass));
         let of_input = weights.of_input(x); // [rows, gates·hidden]
         let zeros = |rows| Var::constant(Tensor::zeros(x.device(), rows, weights.hidden()));
@@ -95,13 +95,13 @@ impl SelfAttendingLayer {
 }
 
 /// The first `steps` steps of all sequences: the same rows, as far as they go.
-fn until(rows: &Rows, steps: usize) -> Arc<Rows> {
+fn until(rows: &SequenceLayout, steps: usize) -> Arc<SequenceLayout> {
     let lengths: Vec<usize> = (0..rows.batch()).map(|place| rows.length(place).min(steps)).collect();
-    Arc::new(Rows::new(&lengths))
+    Arc::new(SequenceLayout::new(&lengths))
 }
 
 /// For each row that of the same sequence as far from its end as the row is from its beginning.
-fn turned(rows: &Rows) -> Vec<u32> {
+fn turned(rows: &SequenceLayout) -> Vec<u32> {
     let mirrored = |(place, step): (usize, usize)| rows.row(place, rows.length(place) - 1 - step) as u32;
     rows.places().map(mirrored).collect()
 }

@@ -4,7 +4,7 @@ use crate::layer::{Dropout, Linear};
 use crate::pass::Pass;
 use couplet_tensor::ops::rotary::Turned;
 use couplet_tensor::ops::{MultiHead, rotary, self_attention};
-use couplet_tensor::{Params, Rows, Var};
+use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// Bare layers of self-attention: `C = V·softmax(KᵀQ)` with `Q = W_Q·X`, `K = W_K·X` and `V = W_V·X`, and nothing else.
@@ -31,7 +31,7 @@ impl SelfAttentionReader {
     }
 
     /// Reads what its tokens are.
-    pub fn forward(&self, pass: &Pass, x: Var, rows: &Arc<Rows>, dropout: Dropout) -> Var {
+    pub fn forward(&self, pass: &Pass, x: Var, rows: &Arc<SequenceLayout>, dropout: Dropout) -> Var {
         let how = MultiHead { heads: self.heads, scale: 1.0, causal: false };
         self.layers.iter().zip(DROPOUT + 1..).fold(x, |x, (layer, number)| {
             let asked = layer.forward(pass, &x); // [source rows, 3·width]

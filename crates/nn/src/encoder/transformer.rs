@@ -3,7 +3,7 @@ use crate::config::EncoderConfig;
 use crate::layer::Dropout;
 use crate::pass::Pass;
 use crate::transformer::{FeedForward, OwnAttention, Residual};
-use couplet_tensor::{Params, Rows, Var};
+use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// A Transformer's encoder: in each layer every token looks at all of them, and a feed-forward layer follows.
@@ -33,7 +33,7 @@ impl TransformerReader {
     }
 
     /// Reads what its tokens are, their places told.
-    pub fn forward(&self, pass: &Pass, x: Var, rows: &Arc<Rows>, dropout: Dropout) -> Var {
+    pub fn forward(&self, pass: &Pass, x: Var, rows: &Arc<SequenceLayout>, dropout: Dropout) -> Var {
         let residual = &self.residual;
         let mut stream = residual.begin(pass, x);
         for (attention, feed_forward) in &self.layers {

@@ -70,7 +70,7 @@ pub(crate) fn padded_losses(batch: &Batch, loss: &Loss) -> Vec<f32> {
     let (rows, of_rows) = (&batch.input.rows, loss.of_rows.to_vec());
     let mut losses = vec![0.0; rows.batch() * rows.steps()];
     for (row, (place, step)) in rows.places().enumerate() {
-        losses[rows.order()[place] as usize * rows.steps() + step] = of_rows[row];
+        losses[rows.sorted_indices()[place] as usize * rows.steps() + step] = of_rows[row];
     }
     losses
 }

@@ -42,7 +42,7 @@ fn losses(model: &Seq2Seq, params: &Params, batch: &Batch) -> Vec<Vec<f32>> {
     let of_rows = model.loss(&Pass::inference(params), batch, 0.0).of_rows.to_vec();
     let mut of_pairs = vec![Vec::new(); batch.input.rows.batch()];
     for (row, (place, _)) in batch.input.rows.places().enumerate() {
-        of_pairs[batch.input.rows.order()[place] as usize].push(of_rows[row]);
+        of_pairs[batch.input.rows.sorted_indices()[place] as usize].push(of_rows[row]);
     }
     of_pairs
 }

@@ -141,7 +141,7 @@ fn steps_with_a_past_equal_the_sequence() {
         let pass = Pass::inference(&params);
         let packed = Packed::new(&SOURCES, &[0, 1, 2]);
         let encoded = model.encode(&pass, &packed);
-        let mut state = model.start(&pass, &encoded, packed.rows.place_of().into());
+        let mut state = model.start(&pass, &encoded, packed.rows.unsorted_indices().into());
         // Of which source each row is, and what it has written.
         let mut rows: Vec<(usize, Vec<u32>)> = (0..3).map(|source| (source, Vec::new())).collect();
         for (picked, next) in [([2, 0, 0], 4), ([1, 1, 2], 5), ([0, 2, 1], 4), ([2, 1, 0], 5)] {

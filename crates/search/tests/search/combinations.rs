@@ -145,7 +145,7 @@ impl Model {
         let of_rows = self.model.loss(&Pass::inference(&self.params), batch, 0.0).of_rows.to_vec();
         let mut of_pairs = vec![Vec::new(); batch.input.rows.batch()];
         for (row, (place, _)) in batch.input.rows.places().enumerate() {
-            of_pairs[batch.input.rows.order()[place] as usize].push(of_rows[row]);
+            of_pairs[batch.input.rows.sorted_indices()[place] as usize].push(of_rows[row]);
         }
         of_pairs
     }

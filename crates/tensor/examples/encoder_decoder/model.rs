@@ -8,7 +8,7 @@ use couplet_tensor::ops::{
     cross_entropy, embedding, gather_rows, linear, recurrent, tanh,
 };
 use couplet_tensor::score::Additive;
-use couplet_tensor::{Direction, Init, Param, Params, Rows, Tape, Var};
+use couplet_tensor::{Direction, Init, Param, Params, SequenceLayout, Tape, Var};
 use std::sync::Arc;
 
 /// How large the model is. The decoder has twice the encoder's units, so that both directions' states fit its own.
@@ -74,12 +74,12 @@ pub(crate) struct Model {
 /// Sentence pairs, packed.
 pub(crate) struct Batch {
     source: Vec<u32>,
-    source_rows: Arc<Rows>,
+    source_rows: Arc<SequenceLayout>,
     /// What the decoder reads: the start token and all but the last of its own output.
     input: Vec<u32>,
     output: Vec<u32>,
     /// How the targets are packed.
-    pub(crate) target_rows: Arc<Rows>,
+    pub(crate) target_rows: Arc<SequenceLayout>,
     /// The place in the source's order for each place in the target's.
     source_of: Arc<[u32]>,
 }
@@ -87,13 +87,13 @@ pub(crate) struct Batch {
 impl Batch {
     /// Packs sentence pairs. A target begins with the start token and ends with the end token.
     pub(crate) fn new(pairs: &[(Vec<u32>, Vec<u32>)]) -> Batch {
-        let source_rows = Rows::new(&pairs.iter().map(|(source, _)| source.len()).collect::<Vec<_>>());
-        let target_rows = Rows::new(&pairs.iter().map(|(_, target)| target.len() - 1).collect::<Vec<_>>());
-        let pack = |rows: &Rows, token: &dyn Fn(usize, usize) -> u32| -> Vec<u32> {
-            rows.places().map(|(place, step)| token(rows.order()[place] as usize, step)).collect()
+        let source_rows = SequenceLayout::new(&pairs.iter().map(|(source, _)| source.len()).collect::<Vec<_>>());
+        let target_rows = SequenceLayout::new(&pairs.iter().map(|(_, target)| target.len() - 1).collect::<Vec<_>>());
+        let pack = |rows: &SequenceLayout, token: &dyn Fn(usize, usize) -> u32| -> Vec<u32> {
+            rows.places().map(|(place, step)| token(rows.sorted_indices()[place] as usize, step)).collect()
         };
-        let place_of = source_rows.place_of();
-        let source_of = target_rows.order().iter().map(|&pair| place_of[pair as usize]);
+        let place_of = source_rows.unsorted_indices();
+        let source_of = target_rows.sorted_indices().iter().map(|&pair| place_of[pair as usize]);
         Batch {
             source: pack(&source_rows, &|pair, step| pairs[pair].0[step]),
             input: pack(&target_rows, &|pair, step| pairs[pair].1[step]),

@@ -16,7 +16,7 @@ mod rows;
 pub(crate) use kernels::{Arg, Kernel, Launch, Record, Source, hash, variant};
 pub use kernels::{Compiled, compile_all};
 pub(crate) use product::{Factor, SOURCE as PRODUCT, View};
-pub(crate) use rows::{DeviceRows, Indices, Readers};
+pub(crate) use rows::{DeviceLayout, Indices, Readers};
 
 use crate::device::{Device, DeviceError, Precision};
 use crate::memory::Blocks;

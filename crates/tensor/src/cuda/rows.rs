@@ -3,7 +3,7 @@
 use super::Pointer;
 use crate::device::Device;
 use crate::memory::Buffer;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 
 /// Whole numbers on the GPU.
 pub(crate) struct Indices(Buffer);
@@ -19,16 +19,16 @@ impl Indices {
 }
 
 /// The starts of the steps, the lengths of the sequences, and their numbers.
-pub(crate) struct DeviceRows {
+pub(crate) struct DeviceLayout {
     numbers: Indices,
     pub(crate) steps: usize,
     pub(crate) batch: usize,
 }
 
-impl DeviceRows {
-    pub(crate) fn new(device: &Device, rows: &Rows) -> DeviceRows {
-        let numbers = [rows.starts(), rows.lengths(), rows.examples()].concat();
-        DeviceRows { numbers: Indices::new(device, &numbers), steps: rows.steps(), batch: rows.batch() }
+impl DeviceLayout {
+    pub(crate) fn new(device: &Device, rows: &SequenceLayout) -> DeviceLayout {
+        let numbers = [rows.step_offsets(), rows.lengths(), rows.examples()].concat();
+        DeviceLayout { numbers: Indices::new(device, &numbers), steps: rows.steps(), batch: rows.batch() }
     }
 
     /// steps + 1 numbers: the first row of each step, and the number of rows
@@ -53,7 +53,7 @@ pub(crate) struct Readers {
 
 impl Readers {
     /// Place `p` of the packed `readers` reads the source `of[p]`.
-    pub(crate) fn new(device: &Device, sources: usize, of: &[u32], readers: &Rows) -> Readers {
+    pub(crate) fn new(device: &Device, sources: usize, of: &[u32], readers: &SequenceLayout) -> Readers {
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); sources];
         for (row, (place, _)) in (0..).zip(readers.places()) {
             rows[of[place] as usize].push(row);

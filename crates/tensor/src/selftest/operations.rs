@@ -12,7 +12,7 @@ use crate::ops::{
 };
 use crate::optimiser::{Average, Optimiser, Rule};
 use crate::params::{Init, Param, Params};
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Tape, Var};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ fn linears(bias: bool) -> Vec<Case> {
 /// Dropout of so many rows, each a sequence of one step.
 fn dropped(rows: usize) -> Dropped {
     let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, together: Together::Alone };
-    Dropped { how, rows: Arc::new(Rows::new(&vec![1; rows])) }
+    Dropped { how, rows: Arc::new(SequenceLayout::new(&vec![1; rows])) }
 }
 
 /// Layers of hidden units. No relu: where products round otherwise, its slope jumps.
@@ -163,7 +163,7 @@ fn arranged() -> Vec<Case> {
 }
 
 /// A case of an operation on packed rows for each of some batches: none, empty sequences, one, many, wide rows.
-fn over_batches(name: &'static str, op: fn(&Var, &Arc<Rows>) -> Var) -> Vec<Case> {
+fn over_batches(name: &'static str, op: fn(&Var, &Arc<SequenceLayout>) -> Var) -> Vec<Case> {
     let many: Vec<usize> = (0..350).map(|i| i % 4).collect();
     let batches: [(&[usize], usize); 7] = [
         (&[], 7),
@@ -175,7 +175,7 @@ fn over_batches(name: &'static str, op: fn(&Var, &Arc<Rows>) -> Var) -> Vec<Case
         (&[2, 6], 1031),
     ];
     let case = |(lengths, width): (&[usize], usize)| {
-        let rows = Arc::new(Rows::new(lengths));
+        let rows = Arc::new(SequenceLayout::new(lengths));
         let sizes = format!("{} rows of {} sequences × {width}", rows.total(), rows.batch());
         let inputs = vec![random("x", rows.total(), width)];
         Case::new(name, Expect::Rounding, sizes, inputs, move |vars| vec![op(&vars[0], &rows)])
@@ -206,7 +206,7 @@ fn dropouts(name: &'static str, together: Together) -> Vec<Case> {
         [(&[0, 0], 5), (&[1], 1), (&[5, 3, 1, 0, 4], 33), (&many, 7), (&[2, 1], 1031)];
     let case = |(lengths, width): (&[usize], usize)| {
         let examples: Vec<u32> = (0..lengths.len() as u32).map(|i| 1000 - i).collect();
-        let rows = Arc::new(Rows::with_examples(lengths, &examples));
+        let rows = Arc::new(SequenceLayout::with_examples(lengths, &examples));
         let how = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, together };
         let inputs = vec![random("x", rows.total(), width)];
         let sizes = format!("{} × {width}", rows.total());
@@ -311,7 +311,7 @@ fn coverage_losses() -> Vec<Case> {
     let sizes: [(&[usize], usize); 5] =
         [(&[], 3), (&[0, 2], 1), (&[3, 1, 4], 7), (&[5; 40], 33), (&[2, 31], 1031)];
     let case = |(lengths, columns): (&[usize], usize)| {
-        let rows = Arc::new(Rows::new(lengths));
+        let rows = Arc::new(SequenceLayout::new(lengths));
         let inputs = vec![random("energies", rows.total(), columns)];
         let sizes = format!("targets of {lengths:?}, {columns} columns");
         Case::new("coverage_loss", Expect::Rounding, sizes, inputs, move |vars| {

@@ -10,7 +10,7 @@ use crate::ops::{
     attend_focused, attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::Turned,
     self_attention, sigmoid,
 };
-use crate::rows::{Direction, Rows};
+use crate::layout::{Direction, SequenceLayout};
 use crate::score::{Additive, Dot, Linear};
 use crate::tape::Var;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ fn multi_head(heads: usize, depth: usize, causal: bool) -> MultiHead {
 
 fn self_attentions(name: &'static str, causal: bool) -> Vec<Case> {
     let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
-        let rows = Arc::new(Rows::new(lengths));
+        let rows = Arc::new(SequenceLayout::new(lengths));
         let sizes = format!("{lengths:?} steps, {heads} × {depth}");
         let inputs = vec![random("queries, keys and values", rows.total(), 3 * heads * depth)];
         Case::new(name, Expect::Rounding, sizes, inputs, move |vars| {
@@ -120,7 +120,7 @@ fn self_attentions(name: &'static str, causal: bool) -> Vec<Case> {
 /// The sources are those of [`HEADS`]; the last one of three readers has no steps, and the first source has two readers.
 fn cross_attentions() -> Vec<Case> {
     let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
-        let (rows, sources) = (Arc::new(Rows::new(&[40, 3, 0])), Arc::new(Rows::new(lengths)));
+        let (rows, sources) = (Arc::new(SequenceLayout::new(&[40, 3, 0])), Arc::new(SequenceLayout::new(lengths)));
         let of: Arc<[u32]> = [0, sources.batch() as u32 - 1, 0].into();
         let sizes = format!("{lengths:?} steps, {heads} × {depth}");
         let inputs = vec![
@@ -139,7 +139,7 @@ fn cross_attentions() -> Vec<Case> {
 /// One step of four rows over sources, and over three earlier steps whose rows have changed their order.
 fn pasts() -> Vec<Case> {
     let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
-        let (sources, width) = (Rows::new(lengths), heads * depth);
+        let (sources, width) = (SequenceLayout::new(lengths), heads * depth);
         let last = sources.batch() as u32 - 1;
         let sizes = format!("{lengths:?} steps, {heads} × {depth}");
         let names = ["now", "before", "long before"];
@@ -161,7 +161,7 @@ fn pasts() -> Vec<Case> {
 
 fn rotations() -> Vec<Case> {
     let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
-        let (rows, depth) = (Arc::new(Rows::new(lengths)), depth.next_multiple_of(2));
+        let (rows, depth) = (Arc::new(SequenceLayout::new(lengths)), depth.next_multiple_of(2));
         let sizes = format!("{lengths:?} steps, {heads} × {depth}");
         let inputs = vec![random("x", rows.total(), heads * depth + 3)];
         Case::new("rotary", Expect::Rounding, sizes, inputs, move |vars| {
@@ -182,7 +182,7 @@ fn convolutions(name: &'static str, window: Window) -> Vec<Case> {
         (&[1; 1030], 3, 5),
     ];
     let case = |(lengths, inputs, units): (&[usize], usize, usize)| {
-        let rows = Arc::new(Rows::new(lengths));
+        let rows = Arc::new(SequenceLayout::new(lengths));
         let sizes = format!("{}, {inputs} → {units}", batch(&rows));
         let vars = vec![
             random("x", rows.total(), inputs),
@@ -224,7 +224,7 @@ fn attentions(score: AnyScore, name: &'static str, deepest: usize) -> Vec<Case> 
     let case = |(sources, of, depth, width): (&[usize], &[u32], usize, usize), heads: usize| {
         let depth = depth.min(deepest);
         let sizes = format!("{} readers of {sources:?}, {heads} heads of {depth} and {width}", of.len());
-        let (rows, of): (_, Arc<[u32]>) = (Arc::new(Rows::new(sources)), of.into());
+        let (rows, of): (_, Arc<[u32]>) = (Arc::new(SequenceLayout::new(sources)), of.into());
         let mut inputs = vec![
             random("query", of.len(), heads * depth),
             keys(score, rows.total(), heads * depth),
@@ -270,7 +270,7 @@ fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
         let (sources, of, depth, width) = sizes[size];
         let heads = 1 + size % 3;
         let sizes = format!("{} readers of {sources:?}, {heads} heads of {depth} and {width}", of.len());
-        let (rows, of): (_, Arc<[u32]>) = (Arc::new(Rows::new(sources)), of.into());
+        let (rows, of): (_, Arc<[u32]>) = (Arc::new(SequenceLayout::new(sources)), of.into());
         let mut inputs = vec![
             random("query", of.len(), heads * depth),
             keys(score, rows.total(), heads * depth),
@@ -389,7 +389,7 @@ fn all_layers(cell: AnyCell, name: &'static str, norm: bool) -> Vec<Case> {
     let variants = [Direction::Forward, Direction::Backward].map(|way| [(way, false), (way, true)]).concat();
     let case = |&(lengths, inputs, hidden): &(&[usize], usize, usize),
                 &(direction, start): &(Direction, bool)| {
-        let rows = Arc::new(Rows::new(lengths));
+        let rows = Arc::new(SequenceLayout::new(lengths));
         let mut all = vec![random("x", rows.total(), inputs)];
         all.extend(layer_inputs(cell, 0, inputs, hidden, norm));
         all.extend(state(rows.batch(), hidden, 0, if start { cell.parts() } else { 0 }));
@@ -407,15 +407,15 @@ fn all_layers(cell: AnyCell, name: &'static str, norm: bool) -> Vec<Case> {
     sizes.flat_map(|size| variants.iter().map(move |variant| case(size, variant))).collect()
 }
 
-fn batch(rows: &Rows) -> String {
+fn batch(rows: &SequenceLayout) -> String {
     format!("{} rows of {} sequences", rows.total(), rows.batch())
 }
 
 /// A decoder over a batch of targets that read sources.
 #[derive(Clone)]
 struct Decoder {
-    targets: Arc<Rows>,
-    sources: Arc<Rows>,
+    targets: Arc<SequenceLayout>,
+    sources: Arc<SequenceLayout>,
     of: Arc<[u32]>,
     layers: usize,
     /// Whether there is a `W_query`; without it, the keys are as deep as the states.
@@ -447,7 +447,7 @@ fn all_decoders() -> Vec<Decoder> {
     ];
     let mut decoders = Vec::new();
     for (targets, sources, of, [heads, inputs, hidden, depth, width]) in sizes {
-        let (targets, sources) = (Arc::new(Rows::new(targets)), Arc::new(Rows::new(sources)));
+        let (targets, sources) = (Arc::new(SequenceLayout::new(targets)), Arc::new(SequenceLayout::new(sources)));
         for (layers, projected) in [(1, false), (1, true), (2, false), (2, true)] {
             let (targets, sources, of) = (Arc::clone(&targets), Arc::clone(&sources), of.into());
             let depth = if projected { depth } else { hidden };

@@ -5,7 +5,7 @@ use couplet_tensor::ops::{
     column_block, concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block,
     steps_before,
 };
-use couplet_tensor::{Rows, Var};
+use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
 
 fn references(vars: &[Var]) -> Vec<&Var> {
@@ -74,9 +74,9 @@ fn rows_in_another_order() {
 }
 
 /// Batches of packed sequences.
-fn batches() -> impl Iterator<Item = Arc<Rows>> {
+fn batches() -> impl Iterator<Item = Arc<SequenceLayout>> {
     let lengths: [&[usize]; 5] = [&[], &[0, 0], &[1], &[2, 4, 0, 1], &[3, 3, 1]];
-    lengths.into_iter().map(|lengths| Arc::new(Rows::new(lengths)))
+    lengths.into_iter().map(|lengths| Arc::new(SequenceLayout::new(lengths)))
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn rows_of_the_steps_before() {
 #[test]
 fn steps_by_hand() {
     // Two steps, 1 and 2, and one step, 3. Packed: 1 3 2.
-    let rows = Arc::new(Rows::new(&[2, 1]));
+    let rows = Arc::new(SequenceLayout::new(&[2, 1]));
     let inputs = [Input::new("x", 3, 1, &[1.0, 3.0, 2.0]), Input::new("of places", 2, 1, &[7.0, 8.0])];
     let y = |op: &dyn Fn(&[Var]) -> Var| by_hand(&inputs, |vars| vec![op(vars)]).outputs.concat();
     assert_eq!(y(&|vars| flatten_steps(&vars[0], &rows, 3)), [1.0, 2.0, 0.0, 3.0, 0.0, 0.0]);
@@ -141,7 +141,7 @@ fn steps_by_hand() {
 #[test]
 #[should_panic(expected = "a sequence of 3 steps where 2 have room")]
 fn more_steps_than_have_room_are_refused() {
-    let rows = Arc::new(Rows::new(&[3, 1]));
+    let rows = Arc::new(SequenceLayout::new(&[3, 1]));
     by_hand(&[Input::random("x", 4, 7)], |vars| vec![flatten_steps(&vars[0], &rows, 2)]);
 }
 

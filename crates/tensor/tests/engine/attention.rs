@@ -5,13 +5,13 @@ use couplet_tensor::activation::{Relu, Sigmoid, Tanh};
 use couplet_tensor::ops::attention::reference;
 use couplet_tensor::ops::{AnyScore, Coverage, Focus, LocalWindow, Memory, Place, attend, attend_focused};
 use couplet_tensor::score::{Additive, Dot, Linear, Score};
-use couplet_tensor::{Rows, Var};
+use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
 
 /// Readers of some sources.
 #[derive(Clone, Debug)]
 struct Case {
-    sources: Arc<Rows>,
+    sources: Arc<SequenceLayout>,
     of: Arc<[u32]>,
     heads: usize,
     /// Of all heads together.
@@ -22,7 +22,7 @@ struct Case {
 impl Case {
     /// One head.
     fn new(sources: &[usize], of: &[u32], depth: usize, width: usize) -> Case {
-        Case { sources: Arc::new(Rows::new(sources)), of: of.into(), heads: 1, depth, width }
+        Case { sources: Arc::new(SequenceLayout::new(sources)), of: of.into(), heads: 1, depth, width }
     }
 
     /// So many heads, each as deep and as wide as the one was.

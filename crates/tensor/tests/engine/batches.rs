@@ -8,7 +8,7 @@ use couplet_tensor::ops::{
     recurrent, repeat_over_steps, steps_before,
 };
 use couplet_tensor::score::{Additive, Linear};
-use couplet_tensor::{Device, Direction, Isa, Params, Rows, Tape, Tensor, Var};
+use couplet_tensor::{Device, Direction, Isa, Params, SequenceLayout, Tape, Tensor, Var};
 use std::sync::Arc;
 
 const LENGTHS: [usize; 6] = [3, 9, 0, 1, 7, 5];
@@ -47,7 +47,7 @@ fn weights() -> Vec<Input> {
     weights
 }
 
-fn give(x: &Var, rows: &Arc<Rows>, weights: &[Var]) -> Given {
+fn give(x: &Var, rows: &Arc<SequenceLayout>, weights: &[Var]) -> Given {
     let mut left = weights.iter();
     let relu = layer_weights(RELU, &mut left, false);
     let normalised = layer_weights(LSTM, &mut left, true);
@@ -107,10 +107,10 @@ fn give(x: &Var, rows: &Arc<Rows>, weights: &[Var]) -> Given {
 }
 
 /// The packed inputs of some of the sequences.
-fn packed(device: &Device, sequences: &[usize]) -> (Tensor, Arc<Rows>) {
-    let rows = Rows::new(&sequences.iter().map(|&sequence| LENGTHS[sequence]).collect::<Vec<_>>());
+fn packed(device: &Device, sequences: &[usize]) -> (Tensor, Arc<SequenceLayout>) {
+    let rows = SequenceLayout::new(&sequences.iter().map(|&sequence| LENGTHS[sequence]).collect::<Vec<_>>());
     let row = |(place, step): (usize, usize)| {
-        let sequence = sequences[rows.order()[place] as usize];
+        let sequence = sequences[rows.sorted_indices()[place] as usize];
         numbers(&format!("step {step} of sequence {sequence}"), INPUTS)
     };
     let x: Vec<f32> = rows.places().flat_map(row).collect();
@@ -129,7 +129,7 @@ fn of_sequences(device: &Device, sequences: &[usize]) -> Vec<Vec<u32>> {
         let of_places = given.of_places.iter().flat_map(|all| bits(all, place));
         of_rows.chain(of_places).collect()
     };
-    rows.place_of().into_iter().map(|place| own(place as usize)).collect()
+    rows.unsorted_indices().into_iter().map(|place| own(place as usize)).collect()
 }
 
 fn bits(all: &Var, row: usize) -> Vec<u32> {

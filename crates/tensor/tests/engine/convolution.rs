@@ -5,7 +5,7 @@ use couplet_tensor::activation::{Identity, Tanh};
 use couplet_tensor::ops::convolution::reference;
 use couplet_tensor::ops::dense::{GatedLinear, HiddenUnit};
 use couplet_tensor::ops::{Dropout, Dropped, Together, Window, convolution, dropout};
-use couplet_tensor::{Rows, Tensor, Var};
+use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 const AROUND: Window = Window { before: 1, after: 1 };
@@ -16,7 +16,7 @@ fn equals_the_reference<U: HiddenUnit>(window: Window) {
     let batches: [(&[usize], usize, usize); 5] =
         [(&[0, 0], 3, 4), (&[1], 1, 1), (&[2, 0, 5, 1], 7, 3), (&[3, 9, 3], 5, 17), (&[40], 2, 9)];
     for (lengths, inputs, units) in batches {
-        let rows = Arc::new(Rows::new(lengths));
+        let rows = Arc::new(SequenceLayout::new(lengths));
         let inputs_of = [
             Input::random("x", rows.total(), inputs),
             Input::weight("W", wide * units, window.taps() * inputs),
@@ -46,7 +46,7 @@ fn convolutions_equal_the_reference() {
 /// sum of the weights that lay on it, around 1 + 10 = 11, all of them, 100 + 1 = 101. The sequence 4 beside it is alone with zeros.
 #[test]
 fn windows_by_hand() {
-    let rows = Arc::new(Rows::new(&[1, 3]));
+    let rows = Arc::new(SequenceLayout::new(&[1, 3]));
     // Packed longest first: 1 4 2 3.
     let inputs = [
         Input::new("x", 4, 1, &[1.0, 4.0, 2.0, 3.0]),
@@ -73,22 +73,22 @@ fn later_steps_and_other_sequences_change_nothing() {
     let [w, b] = [("W", 10, 9), ("b", 1, 10)]
         .map(|(name, rows, columns)| Var::constant(Input::random(name, rows, columns).tensor(&device)));
     let x = Input::random("x", 40, 3).numbers;
-    let run = |rows: &Arc<Rows>, window: Window| {
+    let run = |rows: &Arc<SequenceLayout>, window: Window| {
         let total = rows.total();
         let x = Var::constant(Tensor::new(&device, total, 3, &x[..total * 3]));
         let y = convolution::<GatedLinear>(&x, rows, window, (&w, &b), None);
         y.value().to_vec().chunks(5).map(<[f32]>::to_vec).collect::<Vec<_>>()
     };
-    let [alone, shorter] = [40, 7].map(|length| run(&Arc::new(Rows::new(&[length])), BEFORE));
+    let [alone, shorter] = [40, 7].map(|length| run(&Arc::new(SequenceLayout::new(&[length])), BEFORE));
     assert_eq!(alone[..7], shorter[..]);
     // Two alike side by side: every row of x stands for both.
-    let twins = Arc::new(Rows::new(&[6, 6]));
-    let x_of = |rows: &Rows| -> Vec<f32> {
+    let twins = Arc::new(SequenceLayout::new(&[6, 6]));
+    let x_of = |rows: &SequenceLayout| -> Vec<f32> {
         rows.places().flat_map(|(_, step)| x[step * 3..][..3].to_vec()).collect()
     };
     let both = Var::constant(Tensor::new(&device, 12, 3, &x_of(&twins)));
     let y = convolution::<GatedLinear>(&both, &twins, AROUND, (&w, &b), None).value().to_vec();
-    let one = run(&Arc::new(Rows::new(&[6])), AROUND);
+    let one = run(&Arc::new(SequenceLayout::new(&[6])), AROUND);
     for (row, (_, step)) in twins.places().enumerate() {
         assert_eq!(y[row * 5..][..5], one[step], "row {row}");
     }
@@ -97,7 +97,7 @@ fn later_steps_and_other_sequences_change_nothing() {
 #[test]
 fn drops_what_dropout_drops() {
     let device = any_device();
-    let rows = Arc::new(Rows::with_examples(&[3, 2], &[7, 9]));
+    let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
     let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, together: Together::Alone };
     let [x, w, b] = [("x", 5, 4), ("W", 9, 12), ("b", 1, 9)]
         .map(|(name, rows, columns)| Var::constant(Input::random(name, rows, columns).tensor(&device)));
@@ -110,6 +110,6 @@ fn drops_what_dropout_drops() {
 #[should_panic(expected = "x is (3, 2), W is (4, 4)")]
 fn a_tap_is_missing() {
     let of = |rows, columns| Var::constant(Tensor::zeros(&any_device(), rows, columns));
-    let rows = Arc::new(Rows::new(&[3]));
+    let rows = Arc::new(SequenceLayout::new(&[3]));
     convolution::<Tanh>(&of(3, 2), &rows, AROUND, (&of(4, 4), &of(1, 4)), None);
 }

@@ -4,7 +4,7 @@ use crate::support::{HAND, Input, any_device, assert_close, by_hand, check, devi
 use couplet_tensor::activation::{Relu, Tanh};
 use couplet_tensor::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit, reference};
 use couplet_tensor::ops::{Dropout, Dropped, Together, dense, dropout, linear, relu};
-use couplet_tensor::{Rows, Tape, Tensor, Var};
+use couplet_tensor::{SequenceLayout, Tape, Tensor, Var};
 use std::sync::Arc;
 
 fn equals_the_reference<U: HiddenUnit>() {
@@ -55,7 +55,7 @@ fn units_by_hand() {
 /// The fused layer is the layer, the unit and dropout one after the other.
 #[test]
 fn drops_what_dropout_drops() {
-    let rows = Arc::new(Rows::with_examples(&[3, 2], &[7, 9]));
+    let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
     let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, together: Together::Alone };
     let dropped = Dropped { how, rows: Arc::clone(&rows) };
     for device in devices() {

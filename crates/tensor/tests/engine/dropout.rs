@@ -4,19 +4,19 @@ use crate::support::{
     GRADIENTS, Input, VALUES, any_device, assert_close, by_hand, devices, numbers, pass, widen,
 };
 use couplet_tensor::ops::{Dropout, Together, dropout, dropout::reference};
-use couplet_tensor::{Rows, Tensor, Var};
+use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 const HOW: Dropout = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, together: Together::Alone };
 
 /// The mask as the operation applies it: what becomes of ones.
-fn mask(rows: &Arc<Rows>, width: usize, how: Dropout) -> Vec<f32> {
+fn mask(rows: &Arc<SequenceLayout>, width: usize, how: Dropout) -> Vec<f32> {
     let ones = Tensor::new(&any_device(), rows.total(), width, &vec![1.0; rows.total() * width]);
     dropout(&Var::constant(ones), rows, how).value().to_vec()
 }
 
 /// The mask's rows of one example, step by step.
-fn of_example(rows: &Rows, mask: &[f32], width: usize, example: u32) -> Vec<Vec<f32>> {
+fn of_example(rows: &SequenceLayout, mask: &[f32], width: usize, example: u32) -> Vec<Vec<f32>> {
     let place = rows.examples().iter().position(|&own| own == example).expect("the example is in the batch");
     (0..rows.length(place)).map(|step| mask[rows.row(place, step) * width..][..width].to_vec()).collect()
 }
@@ -26,7 +26,7 @@ fn values_and_gradients_are_those_of_the_mask() {
     let many = vec![3; 40]; // enough for two workers
     let batches: [&[usize]; 4] = [&[], &[0, 0], &[2, 5, 0, 1], &many];
     for lengths in batches {
-        let rows = Arc::new(Rows::new(lengths));
+        let rows = Arc::new(SequenceLayout::new(lengths));
         for width in [1, 7, 8, 9, 33] {
             for together in [Together::Alone, Together::Steps, Together::All] {
                 let how = Dropout { together, ..HOW };
@@ -50,8 +50,8 @@ fn values_and_gradients_are_those_of_the_mask() {
 #[test]
 fn an_example_has_the_same_mask_in_any_batch() {
     let width = 33;
-    let one = Arc::new(Rows::with_examples(&[2, 4, 3], &[70, 80, 90]));
-    let other = Arc::new(Rows::with_examples(&[4, 1, 3, 2], &[80, 60, 90, 70]));
+    let one = Arc::new(SequenceLayout::with_examples(&[2, 4, 3], &[70, 80, 90]));
+    let other = Arc::new(SequenceLayout::with_examples(&[4, 1, 3, 2], &[80, 60, 90, 70]));
     let masks = [&one, &other].map(|rows| mask(rows, width, HOW));
     for example in [70, 80, 90] {
         let [a, b] = [(&one, &masks[0]), (&other, &masks[1])]
@@ -63,7 +63,7 @@ fn an_example_has_the_same_mask_in_any_batch() {
 #[test]
 fn a_variational_mask_is_shared_over_time() {
     let width = 33;
-    let rows = Arc::new(Rows::new(&[4, 2]));
+    let rows = Arc::new(SequenceLayout::new(&[4, 2]));
     let shared = |together| {
         let mask = mask(&rows, width, Dropout { together, ..HOW });
         let steps = of_example(&rows, &mask, width, 0);
@@ -78,7 +78,7 @@ fn a_variational_mask_is_shared_over_time() {
 /// (a standard deviation: 14.5).
 #[test]
 fn a_sequence_is_dropped_as_a_whole() {
-    let rows = Arc::new(Rows::new(&[3; 1000]));
+    let rows = Arc::new(SequenceLayout::new(&[3; 1000]));
     let mask = mask(&rows, 5, Dropout { together: Together::All, ..HOW });
     let whole = |example| {
         let numbers = of_example(&rows, &mask, 5, example).concat();
@@ -91,7 +91,7 @@ fn a_sequence_is_dropped_as_a_whole() {
 
 #[test]
 fn every_other_setting_gives_another_mask() {
-    let rows = Arc::new(Rows::new(&[3]));
+    let rows = Arc::new(SequenceLayout::new(&[3]));
     let others = [
         Dropout { seed: 12, ..HOW },
         Dropout { update: 6, ..HOW },
@@ -106,7 +106,7 @@ fn every_other_setting_gives_another_mask() {
 
 #[test]
 fn the_share_of_zeros_is_near_the_rate() {
-    let rows = Arc::new(Rows::new(&[100; 10]));
+    let rows = Arc::new(SequenceLayout::new(&[100; 10]));
     for rate in [0.1, 0.5, 0.9] {
         let mask = mask(&rows, 64, Dropout { rate, ..HOW });
         let zeros = mask.iter().filter(|&&factor| factor == 0.0).count() as f32 / mask.len() as f32;
@@ -118,13 +118,13 @@ fn the_share_of_zeros_is_near_the_rate() {
 #[test]
 fn what_stays_is_enlarged_by_hand() {
     // At a rate of 0.75, a quarter stays and counts four times as much, so that the mean stays what it was.
-    let mask = mask(&Arc::new(Rows::new(&[8])), 33, Dropout { rate: 0.75, ..HOW });
+    let mask = mask(&Arc::new(SequenceLayout::new(&[8])), 33, Dropout { rate: 0.75, ..HOW });
     assert!(mask.iter().all(|&factor| factor == 0.0 || factor == 4.0));
 }
 
 #[test]
 fn a_rate_of_zero_changes_nothing() {
-    let rows = Arc::new(Rows::new(&[2]));
+    let rows = Arc::new(SequenceLayout::new(&[2]));
     let x = Input::random("x", 2, 7);
     let pass = by_hand(std::slice::from_ref(&x), |vars| {
         vec![dropout(&vars[0], &rows, Dropout { rate: 0.0, ..HOW })]
@@ -136,12 +136,12 @@ fn a_rate_of_zero_changes_nothing() {
 #[test]
 #[should_panic(expected = "x is (3, 7) for 2 packed rows")]
 fn rows_that_do_not_fit_are_named() {
-    let rows = Arc::new(Rows::new(&[2]));
+    let rows = Arc::new(SequenceLayout::new(&[2]));
     by_hand(&[Input::random("x", 3, 7)], |vars| vec![dropout(&vars[0], &rows, HOW)]);
 }
 
 #[test]
 #[should_panic(expected = "a dropout rate of 1")]
 fn a_rate_of_one_is_refused() {
-    mask(&Arc::new(Rows::new(&[2])), 7, Dropout { rate: 1.0, ..HOW });
+    mask(&Arc::new(SequenceLayout::new(&[2])), 7, Dropout { rate: 1.0, ..HOW });
 }

@@ -5,7 +5,7 @@ use couplet_tensor::lane::Lane;
 use couplet_tensor::ops::{AnyCell, AnyScore, Focusing, LayerWeights, Memory, Scan, attend};
 use couplet_tensor::random::{Stream, unit};
 use couplet_tensor::score::Score;
-use couplet_tensor::{Device, Isa, Params, Rows, Tape, Tensor, Var};
+use couplet_tensor::{Device, Isa, Params, SequenceLayout, Tape, Tensor, Var};
 use std::sync::Arc;
 
 /// The nearer, the better: `e^(−(q − k)²)` for each place.
@@ -55,7 +55,7 @@ fn a_score_from_outside_by_hand() {
         keys: constant(2, &[0.0, 2.0f32.ln().sqrt()]),
         values: constant(2, &[1.0, 0.0]),
         heads: 1,
-        rows: Arc::new(Rows::new(&[2])),
+        rows: Arc::new(SequenceLayout::new(&[2])),
         of: [0].into(),
     };
     let [context, weights] = attend(AnyScore::of::<Near>(), &constant(1, &[0.0]), None, &memory);
@@ -71,7 +71,7 @@ fn both_in_a_fused_scan() {
     const DEPTH: usize = 5;
     const WIDTH: usize = 3;
     let device = Device::cpu_with_grain(2, Isa::detect(), 1);
-    let (source, target) = (Arc::new(Rows::new(&[4, 2, 7])), Arc::new(Rows::new(&[3, 1, 2])));
+    let (source, target) = (Arc::new(SequenceLayout::new(&[4, 2, 7])), Arc::new(SequenceLayout::new(&[3, 1, 2])));
     let stream = Stream::new(3, 0);
     let run = |fused: bool| {
         let tape = Tape::new();

@@ -3,7 +3,7 @@
 use crate::support::{HAND, Input, assert_close, by_hand, check, devices, sequence};
 use couplet_tensor::ops::multi_head::reference;
 use couplet_tensor::ops::{MultiHead, Past, attend_past, cross_attention, self_attention};
-use couplet_tensor::{Rows, Tensor, Var};
+use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
 /// A head's columns of some rows.
@@ -13,8 +13,8 @@ fn columns(rows: &[Vec<f64>], start: usize, depth: usize) -> Vec<Vec<f64>> {
 
 /// The contexts of all places, packed; place `i` of the queries looks at the source at place `of[i]`.
 fn contexts(
-    (queries, rows): (&[f64], &Rows),
-    (memory, sources): (&[f64], &Rows),
+    (queries, rows): (&[f64], &SequenceLayout),
+    (memory, sources): (&[f64], &SequenceLayout),
     of: &[u32],
     width: usize,
     how: MultiHead,
@@ -58,7 +58,7 @@ const SIZES: [(&[usize], usize, usize); 6] = [
 fn self_attention_equals_the_reference() {
     for (lengths, heads, depth) in SIZES {
         for causal in [false, true] {
-            let (rows, width) = (Arc::new(Rows::new(lengths)), heads * depth);
+            let (rows, width) = (Arc::new(SequenceLayout::new(lengths)), heads * depth);
             let how = MultiHead { heads, scale: 0.7, causal };
             let of: Vec<u32> = (0..rows.batch() as u32).collect();
             let inputs = [Input::random("qkv", rows.total(), 3 * width)];
@@ -82,7 +82,7 @@ fn attention_to_others_equals_the_reference() {
     ];
     for (lengths, of_sources, of) in cases {
         for (heads, depth) in [(1, 3), (2, 16)] {
-            let [rows, sources] = [lengths, of_sources].map(|lengths| Arc::new(Rows::new(lengths)));
+            let [rows, sources] = [lengths, of_sources].map(|lengths| Arc::new(SequenceLayout::new(lengths)));
             let (width, how) = (heads * depth, MultiHead { heads, scale: 1.3, causal: false });
             let of: Arc<[u32]> = of.into();
             let inputs =
@@ -100,7 +100,7 @@ fn attention_to_others_equals_the_reference() {
 /// context is 4; the second one's are both 0, and its context is 4.5. With a causal mask the first step sees itself alone: 3.
 #[test]
 fn two_steps_by_hand() {
-    let rows = Arc::new(Rows::new(&[2]));
+    let rows = Arc::new(SequenceLayout::new(&[2]));
     let inputs = [Input::new("qkv", 2, 3, &[1.0, 2f32.ln(), 3.0, 0.0, 0.0, 6.0])];
     let run = |causal: bool| {
         by_hand(&inputs, |vars| {
@@ -123,7 +123,7 @@ fn what_follows_changes_no_bit_of_what_came_before() {
         let run = |steps: usize| {
             let numbers = Tensor::new(&device, steps, 96, &input.numbers[..steps * 96]);
             let (context, _) =
-                self_attention(&Var::constant(numbers), &Rows::new(&[steps]).into(), how, false);
+                self_attention(&Var::constant(numbers), &SequenceLayout::new(&[steps]).into(), how, false);
             context.value().to_vec()
         };
         let whole = run(37);
@@ -138,7 +138,7 @@ fn batch_mates_change_no_bit() {
     let how = MultiHead { heads: 2, scale: 0.25, causal: false };
     for device in devices() {
         let run = |lengths: &[usize]| {
-            let rows = Arc::new(Rows::new(lengths));
+            let rows = Arc::new(SequenceLayout::new(lengths));
             // The numbers follow from the sequence's own number, not from its place.
             let numbers: Vec<f32> = rows
                 .places()
@@ -169,7 +169,7 @@ fn steps_over_the_past_equal_the_sequence() {
     let (heads, width) = (2, 24);
     let how = MultiHead { heads, scale: 0.3, causal: true };
     let lengths = [5, 5, 5];
-    let rows = Arc::new(Rows::new(&lengths));
+    let rows = Arc::new(SequenceLayout::new(&lengths));
     for device in devices() {
         let numbers = Input::random("qkv", rows.total(), 3 * width).tensor(&device);
         let (context, weights) = self_attention(&Var::constant(numbers.clone()), &rows, how, true);
@@ -212,8 +212,8 @@ fn steps_over_the_past_equal_the_sequence() {
 fn rows_look_at_their_sources() {
     let (heads, width) = (2, 6);
     let how = MultiHead { heads, scale: 0.3, causal: false };
-    let sources = Arc::new(Rows::new(&[4, 2, 3]));
-    let rows = Arc::new(Rows::new(&[1, 1, 1, 1]));
+    let sources = Arc::new(SequenceLayout::new(&[4, 2, 3]));
+    let rows = Arc::new(SequenceLayout::new(&[1, 1, 1, 1]));
     let of: Arc<[u32]> = [2, 0, 0, 1].into();
     for device in devices() {
         let query = Input::random("q", 4, width).tensor(&device);

@@ -1,7 +1,7 @@
 //! Mean and largest over the steps of packed sequences.
 
 use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, sequence};
-use couplet_tensor::Rows;
+use couplet_tensor::SequenceLayout;
 use couplet_tensor::ops::pool::reference;
 use couplet_tensor::ops::{Pooling, pool};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ fn equals_reference(how: Pooling) {
     let batches: [&[usize]; 6] = [&[], &[0, 0], &[1], &[2, 4, 0, 1], &[33, 3], &many];
     for lengths in batches {
         for width in [1, 7, 8, 33] {
-            let rows = Arc::new(Rows::new(lengths));
+            let rows = Arc::new(SequenceLayout::new(lengths));
             check(
                 &[Input::random("x", rows.total(), width)],
                 |vars| vec![pool(&vars[0], &rows, how)],
@@ -36,7 +36,7 @@ fn the_largest_equals_the_reference() {
 
 /// Sequences of two steps, (1, −2) and (3, −6), of one step, (5, 4), and of none. Packed: 1 −2 | 5 4 | 3 −6.
 fn three_sequences(how: Pooling) -> Pass {
-    let rows = Arc::new(Rows::new(&[2, 1, 0]));
+    let rows = Arc::new(SequenceLayout::new(&[2, 1, 0]));
     let x = Input::new("x", 3, 2, &[1.0, -2.0, 5.0, 4.0, 3.0, -6.0]);
     by_hand(&[x], |vars| vec![pool(&vars[0], &rows, how)])
 }
@@ -61,7 +61,7 @@ fn a_largest_by_hand() {
 
 #[test]
 fn of_several_largest_the_first_gets_the_gradient() {
-    let rows = Arc::new(Rows::new(&[3]));
+    let rows = Arc::new(SequenceLayout::new(&[3]));
     let x = Input::new("x", 3, 1, &[1.0, 2.0, 2.0]);
     let pass = by_hand(&[x], |vars| vec![pool(&vars[0], &rows, Pooling::Max)]);
     assert_eq!(pass.gradients[0], [0.0, 1.0, 0.0]);
@@ -70,6 +70,6 @@ fn of_several_largest_the_first_gets_the_gradient() {
 #[test]
 #[should_panic(expected = "x is (4, 7) for 5 packed rows")]
 fn rows_that_do_not_fit_the_batch_are_named() {
-    let rows = Arc::new(Rows::new(&[3, 2]));
+    let rows = Arc::new(SequenceLayout::new(&[3, 2]));
     by_hand(&[Input::random("x", 4, 7)], |vars| vec![pool(&vars[0], &rows, Pooling::Max)]);
 }

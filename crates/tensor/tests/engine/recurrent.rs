@@ -6,13 +6,13 @@ use crate::support::{
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::recurrent::{by_steps, reference};
 use couplet_tensor::ops::{AnyCell, LayerWeights, Recurrent, recurrent};
-use couplet_tensor::{Direction, Rows, Var};
+use couplet_tensor::{Direction, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// A layer over a batch.
 #[derive(Clone, Debug)]
 struct Case {
-    rows: Arc<Rows>,
+    rows: Arc<SequenceLayout>,
     inputs: usize,
     hidden: usize,
     direction: Direction,
@@ -22,7 +22,7 @@ struct Case {
 }
 
 /// [`recurrent`], or the loop that it must equal.
-type Layer = fn(AnyCell, &Var, &Arc<Rows>, Direction, &LayerWeights, Option<&[Var]>) -> Recurrent;
+type Layer = fn(AnyCell, &Var, &Arc<SequenceLayout>, Direction, &LayerWeights, Option<&[Var]>) -> Recurrent;
 
 impl Case {
     fn inputs(&self, cell: AnyCell) -> Vec<Input> {
@@ -80,7 +80,7 @@ fn cases(batches: &[&[usize]], sizes: &[[usize; 2]]) -> Vec<Case> {
         for &[inputs, hidden] in sizes {
             for direction in [Direction::Forward, Direction::Backward] {
                 for start in [false, true] {
-                    let rows = Arc::new(Rows::new(lengths));
+                    let rows = Arc::new(SequenceLayout::new(lengths));
                     cases.push(Case { rows, inputs, hidden, direction, start, norm: false });
                 }
             }
@@ -170,7 +170,7 @@ fn lstm_equals_the_loop() {
 /// One unit, one input, weights 1 and no bias, over the sequence 0.5, −0.3.
 fn two_steps(direction: Direction) -> Vec<f32> {
     let case =
-        Case { rows: Arc::new(Rows::new(&[2])), inputs: 1, hidden: 1, direction, start: false, norm: false };
+        Case { rows: Arc::new(SequenceLayout::new(&[2])), inputs: 1, hidden: 1, direction, start: false, norm: false };
     let inputs = [
         Input::new("x", 2, 1, &[0.5, -0.3]),
         Input::new("W_input", 1, 1, &[1.0]),
@@ -199,7 +199,7 @@ fn normalised_gates_by_hand() {
     // W_state·h = (2, 4): less its mean 3, (−1, 1); with the gain (1, 2) and no bias: (−0.999995, 1.999990)
     // Gates with the bias (0.1, −0.2): (−1.399993, 2.499988)
     // h' = tanh = (−0.885350, 0.986614)
-    let rows = Arc::new(Rows::new(&[1]));
+    let rows = Arc::new(SequenceLayout::new(&[1]));
     let case = Case { rows, inputs: 1, hidden: 2, direction: Direction::Forward, start: true, norm: true };
     let inputs = [
         Input::new("x", 1, 1, &[1.0]),
@@ -225,7 +225,7 @@ fn normalised_gates_by_hand() {
 #[should_panic(expected = "gain and bias of the norm of 8 units")]
 fn a_norm_of_another_width_is_named() {
     let cell = AnyCell::of::<Lstm>();
-    let rows = Arc::new(Rows::new(&[2]));
+    let rows = Arc::new(SequenceLayout::new(&[2]));
     let case = Case { rows, inputs: 7, hidden: 8, direction: Direction::Forward, start: false, norm: true };
     let mut inputs = case.inputs(cell);
     // Of x, W_input, W_state and bias, what follows.
@@ -236,7 +236,7 @@ fn a_norm_of_another_width_is_named() {
 #[test]
 fn a_missing_bias_of_the_state_counts_as_zero() {
     let cell = AnyCell::of::<Gru>();
-    let rows = Arc::new(Rows::new(&[3, 2]));
+    let rows = Arc::new(SequenceLayout::new(&[3, 2]));
     let case = Case { rows, inputs: 7, hidden: 9, direction: Direction::Forward, start: true, norm: false };
     let mut inputs = case.inputs(cell);
     // Of x, W_input, W_state, bias and state_bias, the last.
@@ -255,7 +255,7 @@ fn a_missing_bias_of_the_state_counts_as_zero() {
 fn rows_that_do_not_fit_the_batch_are_named() {
     let lstm = AnyCell::of::<Lstm>();
     let case = |lengths: &[usize]| Case {
-        rows: Arc::new(Rows::new(lengths)),
+        rows: Arc::new(SequenceLayout::new(lengths)),
         inputs: 7,
         hidden: 8,
         direction: Direction::Forward,
@@ -270,7 +270,7 @@ fn rows_that_do_not_fit_the_batch_are_named() {
 #[should_panic(expected = "W_input of 8 units, 7 inputs")]
 fn weights_of_another_width_are_named() {
     let cell = AnyCell::of::<Lstm>();
-    let rows = Arc::new(Rows::new(&[2]));
+    let rows = Arc::new(SequenceLayout::new(&[2]));
     let case = Case { rows, inputs: 7, hidden: 8, direction: Direction::Forward, start: false, norm: false };
     let mut inputs = case.inputs(cell);
     inputs[1] = Input::random("W_input", 4 * 8, 6);

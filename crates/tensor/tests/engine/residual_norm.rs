@@ -3,7 +3,7 @@
 use crate::support::{HAND, Input, assert_close, by_hand, check, devices};
 use couplet_tensor::ops::residual_norm::reference;
 use couplet_tensor::ops::{Dropout, Dropped, Together, add, dropout, layer_norm, residual_norm};
-use couplet_tensor::{Params, Rows, Tape, Tensor, Var};
+use couplet_tensor::{Params, SequenceLayout, Tape, Tensor, Var};
 use std::sync::Arc;
 
 fn inputs(rows: usize, width: usize) -> [Input; 4] {
@@ -41,7 +41,7 @@ fn a_row_by_hand() {
 /// The fused operation is dropout, sum and norm one after the other, bit by bit.
 #[test]
 fn drops_what_dropout_drops() {
-    let rows = Arc::new(Rows::with_examples(&[3, 2], &[7, 9]));
+    let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
     let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, together: Together::Steps };
     let dropped = Dropped { how, rows: Arc::clone(&rows) };
     for device in devices() {

@@ -1,7 +1,7 @@
 //! Rotary positions.
 
 use crate::support::{HAND, Input, assert_close, by_hand, check};
-use couplet_tensor::Rows;
+use couplet_tensor::SequenceLayout;
 use couplet_tensor::ops::rotary;
 use couplet_tensor::ops::rotary::{Turned, reference};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ fn equals_the_reference() {
         [(&[1], 2, 1, 0), (&[3, 0, 5], 4, 3, 1), (&[9, 2], 6, 2, 7), (&[40], 16, 2, 3)];
     for (lengths, depth, heads, rest) in sizes {
         for first in [0, 4] {
-            let rows = Arc::new(Rows::new(lengths));
+            let rows = Arc::new(SequenceLayout::new(lengths));
             let (turned, width) = (Turned { depth, columns: depth * heads, first }, depth * heads + rest);
             check(
                 &[Input::random("x", rows.total(), width)],
@@ -30,7 +30,7 @@ fn equals_the_reference() {
 /// column stays.
 #[test]
 fn a_radian_by_hand() {
-    let rows = Arc::new(Rows::new(&[2]));
+    let rows = Arc::new(SequenceLayout::new(&[2]));
     let inputs = [Input::new("x", 2, 3, &[1.0, 0.0, 5.0, 1.0, 0.0, 5.0])];
     let turned = Turned { depth: 2, columns: 2, first: 0 };
     let pass = by_hand(&inputs, |vars| vec![rotary(&vars[0], &rows, turned)]);

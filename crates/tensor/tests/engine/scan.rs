@@ -8,14 +8,14 @@ use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
 use couplet_tensor::ops::{AnyCell, AnyScore, Focusing, Memory, Scan, ScanState, Scanned, gather_rows};
 use couplet_tensor::score::{Additive, Dot, Score};
-use couplet_tensor::{Rows, Var};
+use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
 
 /// Targets that read sources.
 #[derive(Clone, Debug)]
 struct Case {
-    targets: Arc<Rows>,
-    sources: Arc<Rows>,
+    targets: Arc<SequenceLayout>,
+    sources: Arc<SequenceLayout>,
     of: Arc<[u32]>,
     layers: usize,
     /// Whether the gates are normalised.
@@ -63,7 +63,7 @@ impl Case {
         cell: AnyCell,
         score: AnyScore,
         vars: &[Var],
-        sequence: impl Fn(&Scan, &Var, &Arc<Rows>, &ScanState, &Memory) -> Scanned,
+        sequence: impl Fn(&Scan, &Var, &Arc<SequenceLayout>, &ScanState, &Memory) -> Scanned,
     ) -> Vec<Var> {
         let mut vars = vars.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| vars.next().expect("a variable").clone());
@@ -146,8 +146,8 @@ fn cases() -> Vec<Case> {
         for [heads, inputs, hidden, projection, width] in sizes {
             for (layers, projected) in [(1, false), (1, true), (2, false), (2, true)] {
                 cases.push(Case {
-                    targets: Arc::new(Rows::new(targets)),
-                    sources: Arc::new(Rows::new(sources)),
+                    targets: Arc::new(SequenceLayout::new(targets)),
+                    sources: Arc::new(SequenceLayout::new(sources)),
                     of: of.into(),
                     layers,
                     norm: false,
@@ -169,8 +169,8 @@ fn large() -> Case {
     let targets: Vec<usize> = (0..90).map(|i| 1 + i % 3).collect();
     let sources: Vec<usize> = (0..31).collect();
     Case {
-        targets: Arc::new(Rows::new(&targets)),
-        sources: Arc::new(Rows::new(&sources)),
+        targets: Arc::new(SequenceLayout::new(&targets)),
+        sources: Arc::new(SequenceLayout::new(&sources)),
         of: (0..90).map(|reader| reader * 7 % 31).collect(),
         layers: 2,
         norm: false,
@@ -236,7 +236,7 @@ fn a_search_takes_the_same_step<C: Cell, S: Score>() {
     let (cell, score) = (AnyCell::of::<C>(), AnyScore::of::<S>());
     for case in cases() {
         let places = case.targets.batch();
-        let case = Case { targets: Arc::new(Rows::new(&vec![1; places])), ..case };
+        let case = Case { targets: Arc::new(SequenceLayout::new(&vec![1; places])), ..case };
         for (device, rows_from_one) in
             devices().into_iter().flat_map(|device| [(device.clone(), 1), (device, 2)])
         {
@@ -287,8 +287,8 @@ decoder!(gru_dot, Gru, Dot);
 /// One target of two steps and one source of one step, one number of everything; the state is the query.
 fn smallest() -> Case {
     Case {
-        targets: Arc::new(Rows::new(&[2])),
-        sources: Arc::new(Rows::new(&[1])),
+        targets: Arc::new(SequenceLayout::new(&[2])),
+        sources: Arc::new(SequenceLayout::new(&[1])),
         of: [0].into(),
         layers: 1,
         norm: false,

@@ -3,7 +3,7 @@
 use couplet_tensor::ops::recurrent::reference::{self, Weights};
 use couplet_tensor::ops::{AnyCell, GateNorm, LayerWeights, Norm};
 use couplet_tensor::random::{Stream, unit};
-use couplet_tensor::{Device, Isa, Params, Rows, Tape, Tensor, Var};
+use couplet_tensor::{Device, Isa, Params, SequenceLayout, Tape, Tensor, Var};
 
 /// How far a value may be off, relative to the largest: a few roundings of `f32`.
 pub(crate) const VALUES: f64 = 5e-6;
@@ -242,7 +242,7 @@ pub(crate) fn assert_close(name: &str, got: &[f32], want: &[f64], tolerance: f64
 }
 
 /// The rows of the sequence at a place, out of packed ones.
-pub(crate) fn sequence(rows: &Rows, packed: &[f64], columns: usize, place: usize) -> Vec<Vec<f64>> {
+pub(crate) fn sequence(rows: &SequenceLayout, packed: &[f64], columns: usize, place: usize) -> Vec<Vec<f64>> {
     (0..rows.length(place))
         .map(|step| packed[rows.row(place, step) * columns..][..columns].to_vec())
         .collect()

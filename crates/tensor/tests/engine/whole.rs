@@ -48,7 +48,7 @@ fn features(model: &Model, params: &Params, pairs: &[Pair]) -> Vec<Vec<Vec<f32>>
     let (numbers, width) = (all.value().to_vec(), all.columns());
     let mut of_pairs = vec![Vec::new(); pairs.len()];
     for (row, (place, _)) in batch.target_rows.places().enumerate() {
-        let pair = batch.target_rows.order()[place] as usize;
+        let pair = batch.target_rows.sorted_indices()[place] as usize;
         of_pairs[pair].push(numbers[row * width..(row + 1) * width].to_vec());
     }
     of_pairs

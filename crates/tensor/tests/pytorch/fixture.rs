@@ -2,7 +2,7 @@
 
 use crate::TOLERANCE;
 use couplet_tensor::ops::{GateNorm, LayerWeights, Norm};
-use couplet_tensor::{Device, Init, Isa, Param, Params, Rows, Tape, Tensor, Var};
+use couplet_tensor::{Device, Init, Isa, Param, Params, SequenceLayout, Tape, Tensor, Var};
 use safetensors::{Dtype, SafeTensors};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -37,9 +37,9 @@ impl Array {
     }
 
     /// How sequences of these lengths are packed.
-    pub(crate) fn rows(&self) -> Arc<Rows> {
+    pub(crate) fn rows(&self) -> Arc<SequenceLayout> {
         let lengths: Vec<usize> = self.numbers.iter().map(|&x| x as usize).collect();
-        Arc::new(Rows::new(&lengths))
+        Arc::new(SequenceLayout::new(&lengths))
     }
 }
 
@@ -90,9 +90,9 @@ pub(crate) enum Layout {
     /// As it is; a vector is a row.
     Matrix,
     /// `[batch, width]`, a row for each sequence: in the order of the places.
-    Batch(Arc<Rows>),
+    Batch(Arc<SequenceLayout>),
     /// `[batch, time, width]`: packed.
-    Packed(Arc<Rows>),
+    Packed(Arc<SequenceLayout>),
 }
 
 impl Layout {
@@ -104,12 +104,12 @@ impl Layout {
             Layout::Matrix => array.numbers.clone(),
             Layout::Batch(rows) => {
                 assert_eq!(array.shape, [rows.batch(), columns], "a row for each sequence");
-                rows.order().iter().flat_map(|&sequence| row(sequence as usize)).copied().collect()
+                rows.sorted_indices().iter().flat_map(|&sequence| row(sequence as usize)).copied().collect()
             }
             Layout::Packed(rows) => {
                 assert_eq!(array.shape, [rows.batch(), rows.steps(), columns], "padded sequences");
                 let padded =
-                    |(place, step): (usize, usize)| rows.order()[place] as usize * rows.steps() + step;
+                    |(place, step): (usize, usize)| rows.sorted_indices()[place] as usize * rows.steps() + step;
                 rows.places().flat_map(|at| row(padded(at))).copied().collect()
             }
         };
@@ -120,19 +120,19 @@ impl Layout {
     fn name(&self, row: usize) -> String {
         match self {
             Layout::Matrix => format!("row {row}"),
-            Layout::Batch(rows) => format!("sequence {}", rows.order()[row]),
+            Layout::Batch(rows) => format!("sequence {}", rows.sorted_indices()[row]),
             Layout::Packed(rows) => {
                 let (place, step) = rows.locate(row);
-                format!("sequence {}, step {step}", rows.order()[place])
+                format!("sequence {}, step {step}", rows.sorted_indices()[place])
             }
         }
     }
 }
 
 /// The place of the source that each place of the targets reads, from the source that each target reads.
-pub(crate) fn memory_of(targets: &Rows, sources: &Rows, reads: impl Fn(usize) -> usize) -> Arc<[u32]> {
-    let place_of = sources.place_of();
-    targets.order().iter().map(|&target| place_of[reads(target as usize)]).collect()
+pub(crate) fn memory_of(targets: &SequenceLayout, sources: &SequenceLayout, reads: impl Fn(usize) -> usize) -> Arc<[u32]> {
+    let place_of = sources.unsorted_indices();
+    targets.sorted_indices().iter().map(|&target| place_of[reads(target as usize)]).collect()
 }
 
 /// The comparisons of a group.

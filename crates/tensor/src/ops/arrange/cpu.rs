@@ -1,5 +1,5 @@
 use crate::product::Update;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 /// Copies the columns of `part` to those of `y` from `start` on.
@@ -23,7 +23,7 @@ pub(super) fn take_columns(dx: &mut [f32], width: usize, dy: &Tensor, start: usi
 }
 
 /// The steps of each sequence side by side, zeros behind them.
-pub(super) fn flatten_steps(x: &Tensor, rows: &Rows, steps: usize) -> Tensor {
+pub(super) fn flatten_steps(x: &Tensor, rows: &SequenceLayout, steps: usize) -> Tensor {
     let width = x.columns();
     let mut y = Tensor::zeros(x.device(), rows.batch(), steps * width);
     let numbers = y.data_mut();
@@ -34,7 +34,7 @@ pub(super) fn flatten_steps(x: &Tensor, rows: &Rows, steps: usize) -> Tensor {
 }
 
 /// Hands what lies side by side in `dy` back to the packed rows of so many columns.
-pub(super) fn take_steps(dx: &mut [f32], width: usize, dy: &Tensor, rows: &Rows, update: Update) {
+pub(super) fn take_steps(dx: &mut [f32], width: usize, dy: &Tensor, rows: &SequenceLayout, update: Update) {
     for (dx, (place, step)) in dx.chunks_exact_mut(width.max(1)).zip(rows.places()) {
         update.apply(dx, &dy.row(place)[step * width..][..width]);
     }

@@ -1,6 +1,6 @@
-use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Source};
+use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Source};
 use crate::product::Update;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("arrange", include_str!("arrange.cu"));
@@ -73,10 +73,10 @@ pub(crate) fn fill_rows(cuda: &Cuda, to: Place, row: &Tensor, rows: usize) {
 }
 
 /// The steps of each sequence side by side, zeros behind them.
-pub(super) fn flatten_steps(cuda: &Cuda, x: &Tensor, rows: &Rows, steps: usize) -> Tensor {
+pub(super) fn flatten_steps(cuda: &Cuda, x: &Tensor, rows: &SequenceLayout, steps: usize) -> Tensor {
     let (batch, columns) = (rows.batch(), steps * x.columns());
     let mut y = Tensor::scratch(x.device(), batch, columns);
-    let rows = DeviceRows::new(x.device(), rows);
+    let rows = DeviceLayout::new(x.device(), rows);
     let arguments = [
         y.pointer_mut().into(),
         x.pointer().into(),
@@ -92,9 +92,9 @@ pub(super) fn flatten_steps(cuda: &Cuda, x: &Tensor, rows: &Rows, steps: usize) 
 }
 
 /// Hands what lies side by side in `dy` back to the packed rows of so many columns.
-pub(super) fn take_steps(cuda: &Cuda, dx: Pointer, width: usize, dy: &Tensor, rows: &Rows, update: Update) {
+pub(super) fn take_steps(cuda: &Cuda, dx: Pointer, width: usize, dy: &Tensor, rows: &SequenceLayout, update: Update) {
     let total = rows.total();
-    let rows = DeviceRows::new(dy.device(), rows);
+    let rows = DeviceLayout::new(dy.device(), rows);
     let arguments = [
         dx.into(),
         dy.pointer().into(),

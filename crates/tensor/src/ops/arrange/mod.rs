@@ -10,7 +10,7 @@ use crate::device::on_device;
 use crate::ops::embedding::rows_of;
 use crate::product::Update;
 use crate::profile;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::ops::Range;
@@ -143,7 +143,7 @@ pub fn gather_rows(x: &Var, index: &[u32]) -> Var {
 
 /// The steps of each sequence side by side, zeros behind its last one: batch × steps·width, from packed rows × width. There is
 /// room for so many steps; no sequence may have more.
-pub fn flatten_steps(x: &Var, rows: &Arc<Rows>, steps: usize) -> Var {
+pub fn flatten_steps(x: &Var, rows: &Arc<SequenceLayout>, steps: usize) -> Var {
     let _span = profile::span("flatten_steps", x.device());
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     assert!(rows.steps() <= steps, "a sequence of {} steps where {steps} have room", rows.steps());
@@ -162,14 +162,14 @@ pub fn flatten_steps(x: &Var, rows: &Arc<Rows>, steps: usize) -> Var {
 }
 
 /// Each place's row for all of its steps: packed rows × width, from batch × width.
-pub fn repeat_over_steps(x: &Var, rows: &Rows) -> Var {
+pub fn repeat_over_steps(x: &Var, rows: &SequenceLayout) -> Var {
     assert_eq!(x.rows(), rows.batch(), "x is {:?} for {} sequences", x.shape(), rows.batch());
     let index: Vec<u32> = rows.places().map(|(place, _)| place as u32).collect();
     gather_rows(x, &index)
 }
 
 /// For each row the one of the step before; for the first steps, the place's row of `first`, batch × width.
-pub fn steps_before(x: &Var, rows: &Rows, first: &Var) -> Var {
+pub fn steps_before(x: &Var, rows: &SequenceLayout, first: &Var) -> Var {
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     assert_eq!(first.rows(), rows.batch(), "first is {:?} for {} sequences", first.shape(), rows.batch());
     let before = |(place, step): (usize, usize)| match step {

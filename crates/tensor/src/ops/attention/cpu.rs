@@ -5,7 +5,7 @@ use super::{AnyScore, Focus, Memory};
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
 use crate::pool::Worker;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
@@ -276,7 +276,7 @@ pub(super) fn backward(
             unsafe { back.backward(cpu, worker, &attending, row, row) };
         }
     });
-    let alone = Rows::new(&vec![1; rows]);
+    let alone = SequenceLayout::new(&vec![1; rows]);
     gradients.add(query, sums.dquery.clone());
     if let Some(window) = &focus.window {
         gradients.add(window.place.var(), sums.dplace.clone());
@@ -298,7 +298,7 @@ pub(crate) fn memory_gradients(
     vector: Option<&Var>,
     weights: &Tensor,
     dcontext: &Tensor,
-    readers: &Rows,
+    readers: &SequenceLayout,
 ) {
     if let Some(vector) = vector {
         gradients.write(vector, |dv, update| column_sums(cpu, sums.dvector.mat(), dv, update));
@@ -314,7 +314,7 @@ fn values_gradient(
     memory: &Memory,
     weights: &Tensor,
     dcontext: &Tensor,
-    readers: &Rows,
+    readers: &SequenceLayout,
 ) -> Tensor {
     let (memory, (total, width)) = (Sources::new(memory), memory.values.shape());
     let mut dvalues = Tensor::scratch(weights.device(), total, width);

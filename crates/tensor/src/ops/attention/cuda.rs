@@ -3,10 +3,10 @@
 //! order, nothing is added up by two.
 
 use super::{AnyScore, Focus, Memory};
-use crate::cuda::{Arg, Cuda, DeviceRows, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
+use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
 use crate::lane::source::{Symbol, function};
 use crate::ops::sums::cuda::column_sums;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::score::Score;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
@@ -44,7 +44,7 @@ pub(crate) struct Attending<'a> {
     cuda: &'a Cuda,
     score: AnyScore,
     memory: &'a Memory,
-    rows: DeviceRows,
+    rows: DeviceLayout,
     of: Indices,
     vector: Option<Pointer>,
     /// None, where nothing is bent: then simpler kernels do.
@@ -87,7 +87,7 @@ impl<'a> Attending<'a> {
             cuda,
             score,
             memory,
-            rows: DeviceRows::new(device, &memory.rows),
+            rows: DeviceLayout::new(device, &memory.rows),
             of: Indices::new(device, &memory.of),
             vector: vector.map(Tensor::pointer),
             focus,
@@ -184,7 +184,7 @@ impl<'a> Attending<'a> {
     pub(crate) fn memory_gradients(
         &self,
         gradients: &mut Gradients,
-        readers: &Rows,
+        readers: &SequenceLayout,
         query: Pointer,
         vector: Option<&Var>,
         denergies: &Tensor,
@@ -301,7 +301,7 @@ pub(super) fn backward(
     if let (Some(coverage), Some(dso_far)) = (&focus.coverage, back.so_far) {
         gradients.add(&coverage.so_far, dso_far);
     }
-    let alone = Rows::new(&vec![1; rows]);
+    let alone = SequenceLayout::new(&vec![1; rows]);
     let query = query.value().pointer();
     attending.memory_gradients(gradients, &alone, query, vector, &denergies, (weights, dcontext));
 }

@@ -35,7 +35,7 @@ pub use focus::{Coverage, Focus, Focusing, Local, LocalWindow, Place};
 
 use crate::device::on_device;
 use crate::profile;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct Memory {
     /// How many heads share the columns of keys and values; one takes them all.
     pub heads: usize,
     /// How the sources are packed.
-    pub rows: Arc<Rows>,
+    pub rows: Arc<SequenceLayout>,
     /// The place of the source that each row, or each place of a scan, reads.
     pub of: Arc<[u32]>,
 }

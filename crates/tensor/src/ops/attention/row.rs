@@ -4,7 +4,7 @@ use super::Memory;
 use crate::lane::{Isa, Kernel, LANES, Vector, in_vectors};
 use crate::ops::sums::{dot, softmax_row, softmax_row_back, weighted_rows};
 use crate::product::Mat;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::score::Score;
 use crate::shared::Grid;
 use crate::tensor::Tensor;
@@ -21,7 +21,7 @@ pub(crate) struct Sources<'a> {
     depth: usize,
     /// Columns of a head's values.
     width: usize,
-    pub(crate) rows: &'a Rows,
+    pub(crate) rows: &'a SequenceLayout,
     pub(crate) of: &'a [u32],
 }
 

@@ -2,12 +2,12 @@ use super::Window;
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
 use crate::product::{Right, Update, multiply_into};
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
 /// What each step sees, side by side: packed rows × taps·inputs.
-pub(super) fn unfold(cpu: &Cpu, x: &Tensor, rows: &Rows, window: Window) -> Tensor {
+pub(super) fn unfold(cpu: &Cpu, x: &Tensor, rows: &SequenceLayout, window: Window) -> Tensor {
     let (inputs, columns) = (x.columns(), window.taps() * x.columns());
     let mut seen = Tensor::scratch(x.device(), x.rows(), columns);
     cpu.pool.split_rows(x.rows(), x.rows() * columns, [seen.data_mut()], |share, [seen]| {
@@ -25,7 +25,7 @@ pub(super) fn unfold(cpu: &Cpu, x: &Tensor, rows: &Rows, window: Window) -> Tens
 }
 
 /// Adds up what all windows say of a step, in the order of their taps.
-fn fold(cpu: &Cpu, dx: &mut [f32], dseen: &Tensor, rows: &Rows, window: Window, update: Update) {
+fn fold(cpu: &Cpu, dx: &mut [f32], dseen: &Tensor, rows: &SequenceLayout, window: Window, update: Update) {
     let inputs = dseen.columns() / window.taps();
     // Seen from the other end: tap `j` of a window lies on the step that is the mirrored tap of this one.
     let mirrored = Window { before: window.after, after: window.before };
@@ -51,7 +51,7 @@ pub(super) fn backward(
     gradients: &mut Gradients,
     du: &Tensor,
     x: &Var,
-    rows: &Rows,
+    rows: &SequenceLayout,
     window: Window,
     [weight, bias]: [&Var; 2],
 ) {

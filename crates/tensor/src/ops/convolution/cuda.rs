@@ -1,18 +1,18 @@
 use super::Window;
-use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Source};
+use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Source};
 use crate::ops::sums::cuda::column_sums;
 use crate::product::Update;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("convolution", include_str!("convolution.cu"));
 
 /// What each step sees, side by side: packed rows × taps·inputs.
-pub(super) fn unfold(cuda: &Cuda, x: &Tensor, rows: &Rows, window: Window) -> Tensor {
+pub(super) fn unfold(cuda: &Cuda, x: &Tensor, rows: &SequenceLayout, window: Window) -> Tensor {
     let (total, columns) = (x.rows(), window.taps() * x.columns());
     let mut seen = Tensor::scratch(x.device(), total, columns);
-    let rows = DeviceRows::new(x.device(), rows);
+    let rows = DeviceLayout::new(x.device(), rows);
     let arguments = [
         seen.pointer_mut().into(),
         x.pointer().into(),
@@ -32,9 +32,9 @@ pub(super) fn unfold(cuda: &Cuda, x: &Tensor, rows: &Rows, window: Window) -> Te
 }
 
 /// Adds up what all windows say of a step, in the order of their taps.
-fn fold(cuda: &Cuda, dx: Pointer, dseen: &Tensor, rows: &Rows, window: Window, update: Update) {
+fn fold(cuda: &Cuda, dx: Pointer, dseen: &Tensor, rows: &SequenceLayout, window: Window, update: Update) {
     let (total, inputs) = (dseen.rows(), dseen.columns() / window.taps());
-    let rows = DeviceRows::new(dseen.device(), rows);
+    let rows = DeviceLayout::new(dseen.device(), rows);
     let arguments = [
         dx.into(),
         dseen.pointer().into(),
@@ -58,7 +58,7 @@ pub(super) fn backward(
     gradients: &mut Gradients,
     du: &Tensor,
     x: &Var,
-    rows: &Rows,
+    rows: &SequenceLayout,
     window: Window,
     [weight, bias]: [&Var; 2],
 ) {

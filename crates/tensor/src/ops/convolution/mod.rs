@@ -20,7 +20,7 @@ use crate::device::on_device;
 use crate::ops::dense::{self, HiddenUnit};
 use crate::ops::dropout::Dropped;
 use crate::profile;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Window {
 /// Hidden units of a kind over a window of packed sequences; see the [module](self).
 pub fn convolution<U: HiddenUnit>(
     x: &Var,
-    rows: &Arc<Rows>,
+    rows: &Arc<SequenceLayout>,
     window: Window,
     (weight, bias): (&Var, &Var),
     dropped: Option<&Dropped>,

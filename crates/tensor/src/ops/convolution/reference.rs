@@ -2,12 +2,12 @@
 
 use super::Window;
 use crate::ops::dense::{HiddenUnit, reference::dense};
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 
 /// The units of packed rows of so many inputs.
 pub fn convolution<U: HiddenUnit>(
     x: &[f64],
-    rows: &Rows,
+    rows: &SequenceLayout,
     window: Window,
     (weight, bias): (&[f64], &[f64]),
     inputs: usize,

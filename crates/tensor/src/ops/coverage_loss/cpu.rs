@@ -1,12 +1,12 @@
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 /// The rows of a target, step by step.
-fn rows_of(rows: &Rows, place: usize) -> impl DoubleEndedIterator<Item = usize> {
+fn rows_of(rows: &SequenceLayout, place: usize) -> impl DoubleEndedIterator<Item = usize> {
     (0..rows.length(place)).map(move |step| rows.row(place, step))
 }
 
-pub(super) fn forward(weights: &Tensor, rows: &Rows, scale: f32) -> Tensor {
+pub(super) fn forward(weights: &Tensor, rows: &SequenceLayout, scale: f32) -> Tensor {
     let mut sum = 0.0;
     let mut so_far = vec![0.0; weights.columns()];
     for place in 0..rows.batch() {
@@ -21,7 +21,7 @@ pub(super) fn forward(weights: &Tensor, rows: &Rows, scale: f32) -> Tensor {
     Tensor::new(weights.device(), 1, 1, &[(sum * f64::from(scale)) as f32])
 }
 
-pub(super) fn backward(weights: &Tensor, rows: &Rows, scale: f32, upstream: &Tensor) -> Tensor {
+pub(super) fn backward(weights: &Tensor, rows: &SequenceLayout, scale: f32, upstream: &Tensor) -> Tensor {
     let factor = scale * upstream.item();
     let columns = weights.columns();
     let mut gradient = vec![0.0; weights.rows() * columns];

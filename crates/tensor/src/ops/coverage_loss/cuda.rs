@@ -1,13 +1,13 @@
-use crate::cuda::{Cuda, DeviceRows, Launch, Source};
+use crate::cuda::{Cuda, DeviceLayout, Launch, Source};
 use crate::ops::cross_entropy::cuda::total;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("coverage_loss", include_str!("coverage_loss.cu"));
 
-pub(super) fn forward(cuda: &Cuda, weights: &Tensor, rows: &Rows, scale: f32) -> Tensor {
+pub(super) fn forward(cuda: &Cuda, weights: &Tensor, rows: &SequenceLayout, scale: f32) -> Tensor {
     let (device, batch, columns) = (weights.device(), rows.batch(), weights.columns());
-    let packed = DeviceRows::new(device, rows);
+    let packed = DeviceLayout::new(device, rows);
     let mut losses = Tensor::scratch(device, batch * columns, 1);
     let arguments = [
         losses.pointer_mut().into(),
@@ -22,9 +22,9 @@ pub(super) fn forward(cuda: &Cuda, weights: &Tensor, rows: &Rows, scale: f32) ->
     total(cuda, &losses, scale)
 }
 
-pub(super) fn backward(cuda: &Cuda, weights: &Tensor, rows: &Rows, scale: f32, upstream: &Tensor) -> Tensor {
+pub(super) fn backward(cuda: &Cuda, weights: &Tensor, rows: &SequenceLayout, scale: f32, upstream: &Tensor) -> Tensor {
     let (device, batch, columns) = (weights.device(), rows.batch(), weights.columns());
-    let packed = DeviceRows::new(device, rows);
+    let packed = DeviceLayout::new(device, rows);
     let mut dweights = Tensor::scratch(device, weights.rows(), columns);
     let arguments = [
         dweights.pointer_mut().into(),

@@ -15,12 +15,12 @@ pub mod reference;
 
 use crate::device::on_device;
 use crate::profile;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use std::sync::Arc;
 
 /// The coverage loss of weights; see the [module](self).
-pub fn coverage_loss(weights: &Var, rows: &Arc<Rows>, scale: f32) -> Var {
+pub fn coverage_loss(weights: &Var, rows: &Arc<SequenceLayout>, scale: f32) -> Var {
     let _span = profile::span("coverage_loss", weights.device());
     assert_eq!(weights.rows(), rows.total(), "weights of {} packed rows", rows.total());
     let loss = on_device!(weights.device(),

@@ -1,13 +1,13 @@
 use super::Dropout;
 use crate::device::Cpu;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 /// What one number costs, in simple operations: the rounds of the generator.
 const COST: usize = 16;
 
 /// The same for values and for gradients.
-pub(super) fn apply(cpu: &Cpu, x: &Tensor, rows: &Rows, how: Dropout) -> Tensor {
+pub(super) fn apply(cpu: &Cpu, x: &Tensor, rows: &SequenceLayout, how: Dropout) -> Tensor {
     let (stream, width) = (how.stream(), x.columns());
     let mut y = Tensor::scratch(x.device(), x.rows(), width);
     cpu.pool.split_rows(x.rows(), x.rows() * width * COST, [y.data_mut()], |share, [y]| {

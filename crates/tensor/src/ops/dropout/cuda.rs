@@ -1,19 +1,19 @@
 use super::{Dropout, Dropped, Together};
-use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Record, Source};
+use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Record, Source};
 use crate::device::Device;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("dropout", include_str!("dropout.cu"));
 
 /// The same for values and for gradients.
-pub(super) fn apply(cuda: &Cuda, x: &Tensor, rows: &Rows, how: Dropout) -> Tensor {
+pub(super) fn apply(cuda: &Cuda, x: &Tensor, rows: &SequenceLayout, how: Dropout) -> Tensor {
     let (count, width) = x.shape();
     let mut y = Tensor::scratch(x.device(), count, width);
     if count * width == 0 {
         return y;
     }
-    let rows = DeviceRows::new(x.device(), rows);
+    let rows = DeviceLayout::new(x.device(), rows);
     let [key0, key1] = how.stream().key();
     let arguments = [
         y.pointer_mut().into(),
@@ -56,7 +56,7 @@ impl Record for Dropping {}
 
 impl Dropping {
     /// The record, and what it points to.
-    pub(crate) fn new(device: &Device, dropped: Option<&Dropped>) -> (Dropping, Option<DeviceRows>) {
+    pub(crate) fn new(device: &Device, dropped: Option<&Dropped>) -> (Dropping, Option<DeviceLayout>) {
         let Some(Dropped { how, rows }) = dropped else {
             let none = Dropping {
                 starts: Pointer::NULL,
@@ -70,7 +70,7 @@ impl Dropping {
             };
             return (none, None);
         };
-        let packed = DeviceRows::new(device, rows);
+        let packed = DeviceLayout::new(device, rows);
         let dropping = Dropping {
             starts: packed.starts(),
             examples: packed.examples(),

@@ -12,7 +12,7 @@ pub mod reference;
 use crate::device::on_device;
 use crate::profile;
 use crate::random::Stream;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ pub struct Dropped {
     /// How.
     pub how: Dropout,
     /// The packed rows.
-    pub rows: Arc<Rows>,
+    pub rows: Arc<SequenceLayout>,
 }
 
 impl Dropped {
@@ -108,14 +108,14 @@ impl Dropped {
 }
 
 /// Drops numbers of `x`, the rows of packed sequences; see the [module](self).
-pub fn dropout(x: &Var, rows: &Arc<Rows>, how: Dropout) -> Var {
+pub fn dropout(x: &Var, rows: &Arc<SequenceLayout>, how: Dropout) -> Var {
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     assert!((0.0..1.0).contains(&how.rate), "a dropout rate of {}", how.rate);
     if how.rate == 0.0 {
         return x.clone();
     }
     let _span = profile::span("dropout", x.device());
-    let apply = move |x: &Tensor, rows: &Rows| on_device!(x.device(), cpu => cpu::apply(cpu, x, rows, how), cuda => cuda::apply(cuda, x, rows, how));
+    let apply = move |x: &Tensor, rows: &SequenceLayout| on_device!(x.device(), cpu => cpu::apply(cpu, x, rows, how), cuda => cuda::apply(cuda, x, rows, how));
     let y = apply(x.value(), rows);
     let (x, rows) = (x.clone(), Arc::clone(rows));
     let [y] = record(&[&x.clone()], [y], move |gradients, [dy]| {

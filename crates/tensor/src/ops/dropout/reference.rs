@@ -1,10 +1,10 @@
 //! As it is defined.
 
 use super::Dropout;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 
 /// What each number is multiplied by.
-pub fn mask(rows: &Rows, width: usize, how: Dropout) -> Vec<f64> {
+pub fn mask(rows: &SequenceLayout, width: usize, how: Dropout) -> Vec<f64> {
     let stream = how.stream();
     let factor = |place: usize, step: usize, unit: usize| {
         let example = rows.examples()[place];

@@ -6,7 +6,7 @@ use crate::device::Cpu;
 use crate::lane::{Kernel, Vector};
 use crate::ops::sums::{dot, exp_sum, largest};
 use crate::product::{Mat, Update, multiply_small, packed_length};
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::shared::Grid;
 use crate::tensor::Tensor;
 use std::ops::Range;
@@ -24,7 +24,7 @@ fn carve<const N: usize>(mut rest: &mut [f32], lengths: [usize; N]) -> [&mut [f3
 }
 
 /// Copies a head's columns of a sequence, row after row.
-fn gather(to: &mut [f32], from: &Tensor, rows: &Rows, place: usize, columns: &Range<usize>) {
+fn gather(to: &mut [f32], from: &Tensor, rows: &SequenceLayout, place: usize, columns: &Range<usize>) {
     for (step, to) in to.chunks_exact_mut(columns.len()).enumerate() {
         to.copy_from_slice(&from.row(rows.row(place, step))[columns.clone()]);
     }
@@ -34,7 +34,7 @@ fn gather(to: &mut [f32], from: &Tensor, rows: &Rows, place: usize, columns: &Ra
 ///
 /// # Safety
 /// Nobody else may use these columns of the sequence's rows.
-unsafe fn scatter(from: &[f32], to: Grid, rows: &Rows, place: usize, columns: &Range<usize>) {
+unsafe fn scatter(from: &[f32], to: Grid, rows: &SequenceLayout, place: usize, columns: &Range<usize>) {
     for (step, from) in from.chunks_exact(columns.len()).enumerate() {
         // SAFETY: handed on.
         unsafe { to.row_mut(rows.row(place, step), columns.clone()) }.copy_from_slice(from);

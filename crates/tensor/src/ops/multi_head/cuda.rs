@@ -2,7 +2,7 @@
 //! and value, with all rows that read it: every number is summed up by one thread, in one order.
 
 use super::{Looking, MultiHead, Past};
-use crate::cuda::{Arg, Cuda, DeviceRows, Indices, Launch, Readers, Source};
+use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Launch, Readers, Source};
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("multi_head", include_str!("multi_head.cu"));
@@ -21,8 +21,8 @@ fn launch(rows: usize, heads: usize, steps: usize) -> Launch {
 
 /// How both sides are packed, and who reads which.
 struct Packed {
-    rows: DeviceRows,
-    sources: DeviceRows,
+    rows: DeviceLayout,
+    sources: DeviceLayout,
     of: Indices,
 }
 
@@ -30,8 +30,8 @@ impl Packed {
     fn new(looking: &Looking) -> Packed {
         let device = looking.query.device();
         Packed {
-            rows: DeviceRows::new(device, &looking.rows),
-            sources: DeviceRows::new(device, &looking.sources),
+            rows: DeviceLayout::new(device, &looking.rows),
+            sources: DeviceLayout::new(device, &looking.sources),
             of: Indices::new(device, &looking.of),
         }
     }

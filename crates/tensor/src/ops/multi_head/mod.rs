@@ -28,7 +28,7 @@ pub use past::{Past, attend_past};
 
 use crate::device::on_device;
 use crate::profile;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::ops::Range;
@@ -61,8 +61,8 @@ pub(crate) struct Looking {
     /// Keys and values are its last 2·width columns.
     memory: Tensor,
     width: usize,
-    rows: Arc<Rows>,
-    sources: Arc<Rows>,
+    rows: Arc<SequenceLayout>,
+    sources: Arc<SequenceLayout>,
     of: Arc<[u32]>,
     how: MultiHead,
 }
@@ -98,7 +98,7 @@ impl Looking {
 /// The context of each step in its own sequence, and where it is asked for, the weights that made it; see the [module](self).
 pub fn self_attention(
     queries_keys_values: &Var,
-    rows: &Arc<Rows>,
+    rows: &Arc<SequenceLayout>,
     how: MultiHead,
     weights: bool,
 ) -> (Var, Option<Tensor>) {
@@ -119,8 +119,8 @@ pub fn self_attention(
 /// The context of each step in another sequence, and where it is asked for, the weights that made it: place `i` of the queries
 /// looks at the source at place `of[i]`. See the [module](self).
 pub fn cross_attention(
-    queries: (&Var, &Arc<Rows>),
-    keys_values: (&Var, &Arc<Rows>),
+    queries: (&Var, &Arc<SequenceLayout>),
+    keys_values: (&Var, &Arc<SequenceLayout>),
     of: &Arc<[u32]>,
     how: MultiHead,
     weights: bool,

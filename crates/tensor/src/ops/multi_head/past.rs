@@ -5,7 +5,7 @@ use crate::device::on_device;
 use crate::lane::{Isa, Kernel, Vector};
 use crate::ops::sums::{dot, softmax_row, weighted_rows};
 use crate::profile;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 /// Where the rows of a step find their keys and values, which are the last 2·width columns of tensors. Nothing is copied when rows
@@ -17,7 +17,7 @@ pub enum Past<'a> {
         /// packed source rows × 2·width or more
         memory: &'a Tensor,
         /// How they are packed.
-        rows: &'a Rows,
+        rows: &'a SequenceLayout,
         /// The place of each row's source.
         of: &'a [u32],
     },

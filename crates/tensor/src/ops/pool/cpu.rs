@@ -2,11 +2,11 @@ use super::Pooling;
 use crate::device::Cpu;
 use crate::pool::Worker;
 use crate::product::Update;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::shared::Grid;
 use crate::tensor::Tensor;
 
-pub(super) fn forward(cpu: &Cpu, x: &Tensor, rows: &Rows, how: Pooling) -> Tensor {
+pub(super) fn forward(cpu: &Cpu, x: &Tensor, rows: &SequenceLayout, how: Pooling) -> Tensor {
     let (total, width) = x.shape();
     let mut y = Tensor::zeros(x.device(), rows.batch(), width);
     cpu.pool.split_rows(rows.batch(), total * width, [y.data_mut()], |share, [y]| {
@@ -34,7 +34,7 @@ pub(super) fn backward(
     dx: &mut [f32],
     [x, y]: [&Tensor; 2],
     dy: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     how: Pooling,
     update: Update,
 ) {

@@ -1,15 +1,15 @@
 use super::Pooling;
-use crate::cuda::{Cuda, DeviceRows, Launch, Pointer, Source};
+use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Source};
 use crate::product::Update;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("pool", include_str!("pool.cu"));
 
-pub(super) fn forward(cuda: &Cuda, x: &Tensor, rows: &Rows, how: Pooling) -> Tensor {
+pub(super) fn forward(cuda: &Cuda, x: &Tensor, rows: &SequenceLayout, how: Pooling) -> Tensor {
     let (device, batch, width) = (x.device(), rows.batch(), x.columns());
     let mut y = Tensor::scratch(device, batch, width);
-    let rows = DeviceRows::new(device, rows);
+    let rows = DeviceLayout::new(device, rows);
     let arguments = [
         y.pointer_mut().into(),
         x.pointer().into(),
@@ -30,12 +30,12 @@ pub(super) fn backward(
     dx: Pointer,
     [x, y]: [&Tensor; 2],
     dy: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     how: Pooling,
     update: Update,
 ) {
     let (batch, width) = dy.shape();
-    let rows = DeviceRows::new(dy.device(), rows);
+    let rows = DeviceLayout::new(dy.device(), rows);
     let arguments = [
         dx.into(),
         x.pointer().into(),

@@ -15,7 +15,7 @@ pub mod reference;
 
 use crate::device::on_device;
 use crate::profile;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub enum Pooling {
 }
 
 /// A row for each place; see the [module](self).
-pub fn pool(x: &Var, rows: &Arc<Rows>, how: Pooling) -> Var {
+pub fn pool(x: &Var, rows: &Arc<SequenceLayout>, how: Pooling) -> Var {
     let _span = profile::span("pool", x.device());
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     let y = on_device!(x.device(),

@@ -7,7 +7,7 @@ use crate::ops::time_loop::cpu::{
 };
 use crate::pool::Worker;
 use crate::product::{PANEL, Right, Update, multiply_into};
-use crate::rows::{Direction, Rows};
+use crate::layout::{Direction, SequenceLayout};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
@@ -15,7 +15,7 @@ pub(super) fn forward(
     cpu: &Cpu,
     cell: AnyCell,
     x: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[&Tensor]>,
@@ -53,7 +53,7 @@ pub(super) fn forward(
 /// Each sequence's last state, part by part.
 pub(super) fn last(
     states: &[Tensor],
-    rows: &Rows,
+    rows: &SequenceLayout,
     direction: Direction,
     start: Option<&[&Tensor]>,
 ) -> Vec<Tensor> {
@@ -80,7 +80,7 @@ pub(super) fn backward(
     pass: Pass,
     (of_states, running): (Option<&Tensor>, &mut [Tensor]),
     x: &Var,
-    rows: &Rows,
+    rows: &SequenceLayout,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[Var]>,

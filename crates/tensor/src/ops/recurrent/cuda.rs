@@ -1,9 +1,9 @@
 use super::LayerWeights;
-use crate::cuda::{Cuda, DeviceRows};
+use crate::cuda::{Cuda, DeviceLayout};
 use crate::ops::AnyCell;
 use crate::ops::time_loop::Pass;
 use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
-use crate::rows::{Direction, Rows, Step};
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
@@ -11,7 +11,7 @@ pub(super) fn forward(
     cuda: &Cuda,
     cell: AnyCell,
     x: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[&Tensor]>,
@@ -36,7 +36,7 @@ pub(super) fn backward(
     pass: Pass,
     (of_states, running): (Option<&Tensor>, &mut [Tensor]),
     x: &Var,
-    rows: &Rows,
+    rows: &SequenceLayout,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[Var]>,
@@ -53,7 +53,7 @@ pub(super) fn backward(
     }
     layer.backward_to_start(&steps, &moving);
 
-    let packed = DeviceRows::new(x.device(), rows);
+    let packed = DeviceLayout::new(x.device(), rows);
     let before = states_before(cuda, &states[0], &packed, direction, start.map(|start| start[0].value()));
     weight_and_input_gradients(cuda, cell, gradients, &slots, (Some(x), None), &before, weights);
 }

@@ -27,7 +27,7 @@ pub mod reference;
 use crate::device::on_device;
 use crate::ops::{AnyCell, add, cell_step, concat_rows, gather_rows, layer_norm, linear, row_block};
 use crate::profile;
-use crate::rows::{Direction, Rows};
+use crate::layout::{Direction, SequenceLayout};
 use crate::tape::{Var, record_all};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ pub(crate) fn check_start(cell: AnyCell, start: &[Var], batch: usize, hidden: us
 pub fn recurrent(
     cell: AnyCell,
     x: &Var,
-    rows: &Arc<Rows>,
+    rows: &Arc<SequenceLayout>,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[Var]>,
@@ -182,7 +182,7 @@ pub fn recurrent(
 pub fn by_steps(
     cell: AnyCell,
     x: &Var,
-    rows: &Arc<Rows>,
+    rows: &Arc<SequenceLayout>,
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[Var]>,

@@ -1,5 +1,5 @@
 use crate::device::Cpu;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 /// What one number costs, in simple operations.
@@ -9,7 +9,7 @@ const COST: usize = 2;
 pub(super) fn turn(
     cpu: &Cpu,
     x: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     angles: &Tensor,
     columns: usize,
     back: bool,

@@ -1,5 +1,5 @@
-use crate::cuda::{Cuda, DeviceRows, Launch, Source};
-use crate::rows::Rows;
+use crate::cuda::{Cuda, DeviceLayout, Launch, Source};
+use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("rotary", include_str!("rotary.cu"));
@@ -8,7 +8,7 @@ pub(crate) const SOURCE: Source = Source::plain("rotary", include_str!("rotary.c
 pub(super) fn turn(
     cuda: &Cuda,
     x: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     angles: &Tensor,
     columns: usize,
     back: bool,
@@ -18,7 +18,7 @@ pub(super) fn turn(
     if count * width == 0 {
         return y;
     }
-    let packed = DeviceRows::new(x.device(), rows);
+    let packed = DeviceLayout::new(x.device(), rows);
     let arguments = [
         y.pointer_mut().into(),
         x.pointer().into(),

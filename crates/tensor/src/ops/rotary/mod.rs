@@ -17,7 +17,7 @@ pub mod reference;
 
 use crate::device::{Device, on_device};
 use crate::profile;
-use crate::rows::Rows;
+use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn table(device: &Device, steps: usize, turned: Turned) -> Tensor {
 }
 
 /// Turns queries and keys by their steps; see the [module](self).
-pub fn rotary(x: &Var, rows: &Arc<Rows>, turned: Turned) -> Var {
+pub fn rotary(x: &Var, rows: &Arc<SequenceLayout>, turned: Turned) -> Var {
     let _span = profile::span("rotary", x.device());
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     let Turned { depth, columns, .. } = turned;
@@ -59,7 +59,7 @@ pub fn rotary(x: &Var, rows: &Arc<Rows>, turned: Turned) -> Var {
     let fits = columns.is_multiple_of(depth) && columns <= x.columns();
     assert!(fits, "x is {:?}, of which {columns} columns are heads of {depth}", x.shape());
     let angles = table(x.device(), rows.steps(), turned);
-    let turn = move |x: &Tensor, rows: &Rows, back: bool| {
+    let turn = move |x: &Tensor, rows: &SequenceLayout, back: bool| {
         on_device!(x.device(),
             cpu => cpu::turn(cpu, x, rows, &angles, columns, back),
             cuda => cuda::turn(cuda, x, rows, &angles, columns, back))

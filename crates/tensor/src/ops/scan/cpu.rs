@@ -18,7 +18,7 @@ use crate::ops::time_loop::cpu::{
 use crate::ops::{AnyCell, LayerWeights, Memory};
 use crate::pool::Worker;
 use crate::product::{Around, Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
-use crate::rows::{Direction, Rows, Step};
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
@@ -106,7 +106,7 @@ pub(super) fn forward(
     cpu: &Cpu,
     scan: &Scan,
     x: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     start: &ScanState,
     memory: &Memory,
     parents: Option<Parents>,
@@ -204,7 +204,7 @@ pub(super) fn backward(
     pass: Pass,
     moving: &mut Moving,
     x: &Var,
-    rows: &Rows,
+    rows: &SequenceLayout,
     start: &ScanState,
     memory: &Memory,
 ) {

@@ -1,14 +1,14 @@
 //! The decoder's time loop on a GPU.
 
 use super::{Moving, Pass, Scan, ScanState};
-use crate::cuda::{Cuda, DeviceRows, Factor, View};
+use crate::cuda::{Cuda, DeviceLayout, Factor, View};
 use crate::ops::arrange::cuda::put_numbers;
 use crate::ops::attention::cuda::{Attending, AttendingRows};
 use crate::ops::time_loop::Pass as LayerPass;
 use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
 use crate::ops::{LayerWeights, Memory};
 use crate::product::Update;
-use crate::rows::{Direction, Rows, Step};
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
@@ -26,7 +26,7 @@ pub(super) fn forward(
     cuda: &Cuda,
     scan: &Scan,
     x: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     start: &ScanState,
     memory: &Memory,
 ) -> Pass {
@@ -85,7 +85,7 @@ pub(super) fn backward(
     pass: Pass,
     moving: &mut Moving,
     x: &Var,
-    rows: &Rows,
+    rows: &SequenceLayout,
     start: &ScanState,
     memory: &Memory,
 ) {
@@ -142,7 +142,7 @@ pub(super) fn backward(
     }
     loops.iter().zip(&moving).for_each(|(layer, moving)| layer.backward_to_start(&walk, moving));
 
-    let packed = DeviceRows::new(device, rows);
+    let packed = DeviceLayout::new(device, rows);
     let before = |states: &Tensor, start: &Var| {
         states_before(cuda, states, &packed, Direction::Forward, Some(start.value()))
     };

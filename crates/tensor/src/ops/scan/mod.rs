@@ -36,7 +36,7 @@ use super::{
 };
 use crate::device::on_device;
 use crate::profile;
-use crate::rows::{Direction, Rows};
+use crate::layout::{Direction, SequenceLayout};
 use crate::tape::{Gradients, Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ struct Moving {
 }
 
 impl Moving {
-    fn new(upstream: [Option<Tensor>; 3], rows: &Rows, start: &ScanState) -> Moving {
+    fn new(upstream: [Option<Tensor>; 3], rows: &SequenceLayout, start: &ScanState) -> Moving {
         let [of_states, of_contexts, of_weights] = upstream;
         let (device, (batch, width)) = (start.context.device(), start.context.shape());
         let zeros = |part: &Var| Tensor::zeros(device, batch, part.columns());
@@ -186,7 +186,7 @@ impl Scan {
             return self.step(x, &own, memory);
         }
         let _span = profile::span("advance", x.device());
-        let rows = Rows::new(&vec![1; x.rows()]);
+        let rows = SequenceLayout::new(&vec![1; x.rows()]);
         self.check(x, &rows, &own, memory);
         let pass = on_device!(x.device(),
             cpu => cpu::forward(cpu, self, x.value(), &rows, &own, memory, Some(Parents { state, of: from })),
@@ -202,7 +202,7 @@ impl Scan {
     pub fn sequence_by_steps(
         &self,
         x: &Var,
-        rows: &Arc<Rows>,
+        rows: &Arc<SequenceLayout>,
         start: &ScanState,
         memory: &Memory,
     ) -> Scanned {
@@ -229,7 +229,7 @@ impl Scan {
     }
 
     /// All steps of packed targets in one operation; see the [module](self).
-    pub fn sequence(&self, x: &Var, rows: &Arc<Rows>, start: &ScanState, memory: &Memory) -> Scanned {
+    pub fn sequence(&self, x: &Var, rows: &Arc<SequenceLayout>, start: &ScanState, memory: &Memory) -> Scanned {
         if self.is_by_steps() {
             return self.sequence_by_steps(x, rows, start, memory);
         }
@@ -260,7 +260,7 @@ impl Scan {
         Scanned { states, contexts, weights }
     }
 
-    fn check(&self, x: &Var, rows: &Rows, start: &ScanState, memory: &Memory) {
+    fn check(&self, x: &Var, rows: &SequenceLayout, start: &ScanState, memory: &Memory) {
         let (batch, hidden, width) = (rows.batch(), self.hidden(), memory.values.columns());
         assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
         for (i, layer) in self.layers.iter().enumerate() {

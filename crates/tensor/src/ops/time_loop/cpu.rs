@@ -10,7 +10,7 @@ use crate::ops::LayerWeights;
 use crate::ops::linear::fill_rows;
 use crate::ops::sums::column_sums;
 use crate::product::{Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
-use crate::rows::{Direction, Rows, Step};
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
 use crate::tensor::{Block, Tensor};
@@ -99,7 +99,7 @@ pub(crate) fn panels(columns: &Range<usize>) -> Range<usize> {
 }
 
 /// How many workers a time loop is worth, for a layer of so many units.
-pub(crate) fn loop_workers(cpu: &Cpu, rows: &Rows, hidden: usize, gates: usize) -> usize {
+pub(crate) fn loop_workers(cpu: &Cpu, rows: &SequenceLayout, hidden: usize, gates: usize) -> usize {
     // What matters is the work between two barriers: the rows of an average step.
     let rows = rows.total().checked_div(rows.steps()).unwrap_or(0);
     cpu.pool.workers_for(rows * hidden * hidden * gates / PANEL).min(hidden.div_ceil(PANEL))
@@ -230,7 +230,7 @@ impl LayerLoop<'_> {
 /// Row by row the state before the step: that of the step before, the start's, or zero.
 pub(crate) fn states_before(
     states: &Tensor,
-    rows: &Rows,
+    rows: &SequenceLayout,
     direction: Direction,
     start: Option<&Tensor>,
 ) -> Tensor {

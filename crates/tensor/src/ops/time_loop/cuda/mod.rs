@@ -4,12 +4,12 @@ mod cell;
 
 pub(crate) use cell::{CellKernels, Parts, StepRows, source};
 
-use crate::cuda::{Cuda, DeviceRows, Factor, Launch, Pointer, Source, View};
+use crate::cuda::{Cuda, DeviceLayout, Factor, Launch, Pointer, Source, View};
 use crate::ops::arrange::cuda::{Place, fill_rows};
 use crate::ops::sums::cuda::column_sums;
 use crate::ops::{AnyCell, LayerWeights};
 use crate::product::Update;
-use crate::rows::{Direction, Rows, Step};
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 use cell::Product;
@@ -209,7 +209,7 @@ impl<'a> LayerLoop<'a> {
 pub(crate) fn states_before(
     cuda: &Cuda,
     states: &Tensor,
-    rows: &DeviceRows,
+    rows: &DeviceLayout,
     direction: Direction,
     start: Option<&Tensor>,
 ) -> Tensor {
@@ -237,12 +237,12 @@ pub(crate) fn states_before(
 pub(crate) fn last(
     cuda: &Cuda,
     states: &[Tensor],
-    rows: &Rows,
+    rows: &SequenceLayout,
     direction: Direction,
     start: Option<&[&Tensor]>,
 ) -> Vec<Tensor> {
     let device = states[0].device();
-    let rows = DeviceRows::new(device, rows);
+    let rows = DeviceLayout::new(device, rows);
     let last_of = |(part, states): (usize, &Tensor)| {
         let width = states.columns();
         let mut last = Tensor::scratch(device, rows.batch, width);

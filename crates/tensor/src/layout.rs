@@ -18,36 +18,36 @@ use std::ops::Range;
 /// assert_eq!(rows.row(0, 2), 5); // b's third step
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rows {
-    starts: Vec<u32>,
+pub struct SequenceLayout {
+    step_offsets: Vec<u32>,
     lengths: Vec<u32>,
-    order: Vec<u32>,
+    sorted_indices: Vec<u32>,
     examples: Vec<u32>,
 }
 
-impl Rows {
+impl SequenceLayout {
     /// Packs sequences of these lengths. A sequence may be empty.
-    pub fn new(lengths: &[usize]) -> Rows {
+    pub fn new(lengths: &[usize]) -> SequenceLayout {
         let examples: Vec<u32> = (0..lengths.len() as u32).collect();
-        Rows::with_examples(lengths, &examples)
+        SequenceLayout::with_examples(lengths, &examples)
     }
 
-    /// As [`Rows::new`], with a number for each sequence that stays the same in every batch: dropout depends on it.
-    pub fn with_examples(lengths: &[usize], examples: &[u32]) -> Rows {
+    /// As [`SequenceLayout::new`], with a number for each sequence that stays the same in every batch: dropout depends on it.
+    pub fn with_examples(lengths: &[usize], examples: &[u32]) -> SequenceLayout {
         assert_eq!(lengths.len(), examples.len(), "a number for each sequence");
-        let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse(lengths[i as usize]));
-        let sorted: Vec<u32> = order.iter().map(|&i| lengths[i as usize] as u32).collect();
-        let mut starts = vec![0];
+        let mut sorted_indices: Vec<u32> = (0..lengths.len() as u32).collect();
+        sorted_indices.sort_by_key(|&i| std::cmp::Reverse(lengths[i as usize]));
+        let sorted: Vec<u32> = sorted_indices.iter().map(|&i| lengths[i as usize] as u32).collect();
+        let mut step_offsets = vec![0];
         let mut running = sorted.len();
         for step in 0..sorted.first().copied().unwrap_or(0) {
             while sorted[running - 1] <= step {
                 running -= 1;
             }
-            starts.push(starts[step as usize] + running as u32);
+            step_offsets.push(step_offsets[step as usize] + running as u32);
         }
-        let examples = order.iter().map(|&i| examples[i as usize]).collect();
-        Rows { starts, lengths: sorted, order, examples }
+        let examples = sorted_indices.iter().map(|&i| examples[i as usize]).collect();
+        SequenceLayout { step_offsets, lengths: sorted, sorted_indices, examples }
     }
 
     /// How many sequences there are.
@@ -57,17 +57,17 @@ impl Rows {
 
     /// How many steps the longest sequence has.
     pub fn steps(&self) -> usize {
-        self.starts.len() - 1
+        self.step_offsets.len() - 1
     }
 
     /// How many rows there are in all.
     pub fn total(&self) -> usize {
-        self.starts[self.steps()] as usize
+        self.step_offsets[self.steps()] as usize
     }
 
     /// The rows of a step.
     pub fn step(&self, step: usize) -> Range<usize> {
-        self.starts[step] as usize..self.starts[step + 1] as usize
+        self.step_offsets[step] as usize..self.step_offsets[step + 1] as usize
     }
 
     /// How many sequences are running at a step; none are beyond the last one.
@@ -83,24 +83,24 @@ impl Rows {
     /// The row of a sequence's step.
     pub fn row(&self, place: usize, step: usize) -> usize {
         debug_assert!(step < self.length(place));
-        self.starts[step] as usize + place
+        self.step_offsets[step] as usize + place
     }
 
     /// The place and the step of a row.
     pub fn locate(&self, row: usize) -> (usize, usize) {
-        let step = self.starts.partition_point(|&start| start as usize <= row) - 1;
-        (row - self.starts[step] as usize, step)
+        let step = self.step_offsets.partition_point(|&start| start as usize <= row) - 1;
+        (row - self.step_offsets[step] as usize, step)
     }
 
     /// Which of the given sequences is at each place.
-    pub fn order(&self) -> &[u32] {
-        &self.order
+    pub fn sorted_indices(&self) -> &[u32] {
+        &self.sorted_indices
     }
 
     /// The place of each of the given sequences.
-    pub fn place_of(&self) -> Vec<u32> {
+    pub fn unsorted_indices(&self) -> Vec<u32> {
         let mut place_of = vec![0; self.batch()];
-        for (place, &sequence) in (0..).zip(&self.order) {
+        for (place, &sequence) in (0..).zip(&self.sorted_indices) {
             place_of[sequence as usize] = place;
         }
         place_of
@@ -108,8 +108,8 @@ impl Rows {
 
     /// The first row of each step, and the number of rows.
     #[cfg(feature = "cuda")]
-    pub(crate) fn starts(&self) -> &[u32] {
-        &self.starts
+    pub(crate) fn step_offsets(&self) -> &[u32] {
+        &self.step_offsets
     }
 
     /// The length of the sequence at each place.
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_backward_walk_starts_each_sequence_at_its_own_end() {
-        let rows = Rows::new(&[1, 3, 0, 2]);
+        let rows = SequenceLayout::new(&[1, 3, 0, 2]);
         assert_eq!((rows.batch(), rows.steps(), rows.total()), (4, 3, 6));
         let steps: Vec<Step> = rows.walk(Direction::Backward).collect();
         assert_eq!(steps[0], Step { rows: 5..6, carried: 0, before: 0 });
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn nothing_has_no_rows() {
         for lengths in [&[][..], &[0, 0]] {
-            let rows = Rows::new(lengths);
+            let rows = SequenceLayout::new(lengths);
             assert_eq!((rows.batch(), rows.steps(), rows.total()), (lengths.len(), 0, 0));
         }
     }
@@ -190,15 +190,15 @@ mod tests {
     proptest! {
         #[test]
         fn every_step_of_every_sequence_has_one_row(lengths in prop::collection::vec(0usize..9, 0..12)) {
-            let rows = Rows::new(&lengths);
+            let rows = SequenceLayout::new(&lengths);
             prop_assert_eq!(rows.total(), lengths.iter().sum::<usize>());
             for (row, (place, step)) in rows.places().enumerate() {
                 prop_assert_eq!(rows.row(place, step), row);
                 prop_assert_eq!(rows.locate(row), (place, step));
-                prop_assert!(step < lengths[rows.order()[place] as usize]);
+                prop_assert!(step < lengths[rows.sorted_indices()[place] as usize]);
             }
-            for (sequence, place) in rows.place_of().into_iter().enumerate() {
-                prop_assert_eq!(rows.order()[place as usize] as usize, sequence);
+            for (sequence, place) in rows.unsorted_indices().into_iter().enumerate() {
+                prop_assert_eq!(rows.sorted_indices()[place as usize] as usize, sequence);
             }
             for direction in [Direction::Forward, Direction::Backward] {
                 let begun: usize = rows.walk(direction).map(|step| step.rows.len() - step.carried).sum();
