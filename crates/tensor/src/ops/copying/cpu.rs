@@ -1,4 +1,4 @@
-use super::{Copied, LEAST, NOWHERE, Pass, Pointed, Values};
+use super::{Copied, LEAST, NOWHERE, Saved, Pointed, Values};
 use crate::device::Cpu;
 use crate::lane::{Kernel, Lane, Vector};
 use crate::ops::cross_entropy::CrossEntropy;
@@ -16,7 +16,7 @@ pub(super) fn forward(
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
-) -> Pass {
+) -> Saved {
     let Values { x, weight, bias, gate, weights, heads } = *values;
     let device = x.device();
     let attention = |row: usize| {
@@ -50,7 +50,7 @@ pub(super) fn forward(
         }
         Pointed { kept, gate: dgate, weights: dweights }
     });
-    Pass { loss: total(&of_rows, how.scale), of_rows, gradients }
+    Saved { loss: total(&of_rows, how.scale), of_rows, gradients }
 }
 
 /// The attention of a row on the steps that have a class, the mean of all heads; nothing where no step has it.

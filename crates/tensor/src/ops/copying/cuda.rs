@@ -1,4 +1,4 @@
-use super::{Copied, LEAST, Pass, Pointed, Values};
+use super::{Copied, LEAST, Saved, Pointed, Values};
 use crate::cuda::{Cuda, Indices, Launch, Source};
 use crate::ops::cross_entropy::CrossEntropy;
 use crate::ops::cross_entropy::cuda::{Beside, in_blocks, total};
@@ -13,7 +13,7 @@ pub(super) fn forward(
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
-) -> Pass {
+) -> Saved {
     let Values { x, weight, bias, gate, weights, heads } = *values;
     let (device, rows) = (x.device(), x.rows());
     let (classes, of) = (Indices::new(device, &copied.classes), Indices::new(device, &copied.of));
@@ -64,7 +64,7 @@ pub(super) fn forward(
     ];
     // SAFETY: as above, and the gradients have the shapes of gate and weights.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "finish"), Launch::over(rows), &arguments) };
-    Pass { loss: total(cuda, &of_rows, how.scale), of_rows, gradients }
+    Saved { loss: total(cuda, &of_rows, how.scale), of_rows, gradients }
 }
 
 pub(super) fn mixture(

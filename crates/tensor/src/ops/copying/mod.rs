@@ -108,7 +108,7 @@ impl Pointing {
     }
 }
 
-struct Pass {
+struct Saved {
     loss: Tensor,
     of_rows: Tensor,
     gradients: Option<Pointed>,

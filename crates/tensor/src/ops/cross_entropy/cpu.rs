@@ -1,4 +1,4 @@
-use super::{CrossEntropy, Kept, Pass};
+use super::{CrossEntropy, Kept, Saved};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::linear::fill_rows;
@@ -19,13 +19,13 @@ pub(super) fn forward(
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
-) -> Pass {
+) -> Saved {
     let mut of_rows = Tensor::scratch(x.device(), x.rows(), 1);
     let gradients = in_blocks(cpu, x, weight, bias, wanted, &mut of_rows, |row, logits, loss| {
         let row = Row { logits, target: targets[row] as usize, beside: f32::NEG_INFINITY, how, wanted };
         loss[0] = cpu.isa.run(row).0;
     });
-    Pass { loss: total(&of_rows, how.scale), of_rows, gradients }
+    Saved { loss: total(&of_rows, how.scale), of_rows, gradients }
 }
 
 /// `scale · Σ losses`

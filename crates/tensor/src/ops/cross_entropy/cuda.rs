@@ -1,4 +1,4 @@
-use super::{CrossEntropy, Kept, Pass};
+use super::{CrossEntropy, Kept, Saved};
 use crate::cuda::{Cuda, Factor, Indices, Launch, Pointer, Source, View};
 use crate::ops::sums::cuda::column_sums;
 use crate::product::Update;
@@ -17,9 +17,9 @@ pub(super) fn forward(
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
-) -> Pass {
+) -> Saved {
     let (of_rows, gradients) = in_blocks(cuda, x, weight, bias, targets, how, wanted, None);
-    Pass { loss: total(cuda, &of_rows, how.scale), of_rows, gradients }
+    Saved { loss: total(cuda, &of_rows, how.scale), of_rows, gradients }
 }
 
 /// What a target may be had from beside its logit, for each row: the logarithm of that, and the share that the logit has then.

@@ -33,7 +33,7 @@ pub struct CrossEntropy {
     pub smoothing: f32,
 }
 
-struct Pass {
+struct Saved {
     loss: Tensor,
     of_rows: Tensor,
     gradients: Option<Kept>,

@@ -1,7 +1,7 @@
 use super::LayerWeights;
 use crate::device::Cpu;
 use crate::ops::AnyCell;
-use crate::ops::time_loop::Pass;
+use crate::ops::time_loop::Saved;
 use crate::ops::time_loop::cpu::{
     LayerLoop, biases, gate_packs, loop_workers, parts, parts_to_read, states_before, weight_gradients,
 };
@@ -19,7 +19,7 @@ pub(super) fn forward(
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[&Tensor]>,
-) -> Pass {
+) -> Saved {
     let (device, hidden) = (x.device(), weights.hidden());
     let mut slots = biases(cpu, cell, device, rows.total(), weights);
     let stride = slots.columns();
@@ -47,7 +47,7 @@ pub(super) fn forward(
             worker.barrier();
         }
     });
-    Pass { slots, states }
+    Saved { slots, states }
 }
 
 /// Each sequence's last state, part by part.
@@ -77,7 +77,7 @@ pub(super) fn backward(
     cpu: &Cpu,
     cell: AnyCell,
     gradients: &mut Gradients,
-    pass: Pass,
+    pass: Saved,
     (of_states, running): (Option<&Tensor>, &mut [Tensor]),
     x: &Var,
     rows: &SequenceLayout,
@@ -86,7 +86,7 @@ pub(super) fn backward(
     start: Option<&[Var]>,
 ) {
     let (device, hidden) = (x.device(), weights.hidden());
-    let Pass { mut slots, states } = pass;
+    let Saved { mut slots, states } = pass;
 
     let packs = gate_packs(cell, &weights.state, 0..hidden, false);
     let layer = LayerLoop {

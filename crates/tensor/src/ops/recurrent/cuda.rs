@@ -1,7 +1,7 @@
 use super::LayerWeights;
 use crate::cuda::{Cuda, DeviceLayout};
 use crate::ops::AnyCell;
-use crate::ops::time_loop::Pass;
+use crate::ops::time_loop::Saved;
 use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
 use crate::layout::{Direction, SequenceLayout, Step};
 use crate::tape::{Gradients, Var};
@@ -15,7 +15,7 @@ pub(super) fn forward(
     direction: Direction,
     weights: &LayerWeights,
     start: Option<&[&Tensor]>,
-) -> Pass {
+) -> Saved {
     let mut slots = biases(cuda, cell, rows.total(), weights);
     let mut states: Vec<Tensor> =
         (0..cell.parts()).map(|_| Tensor::scratch(x.device(), rows.total(), weights.hidden())).collect();
@@ -25,7 +25,7 @@ pub(super) fn forward(
     for step in rows.walk(direction) {
         layer.forward(&step, None);
     }
-    Pass { slots, states }
+    Saved { slots, states }
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
@@ -33,7 +33,7 @@ pub(super) fn backward(
     cuda: &Cuda,
     cell: AnyCell,
     gradients: &mut Gradients,
-    pass: Pass,
+    pass: Saved,
     (of_states, running): (Option<&Tensor>, &mut [Tensor]),
     x: &Var,
     rows: &SequenceLayout,
@@ -41,7 +41,7 @@ pub(super) fn backward(
     weights: &LayerWeights,
     start: Option<&[Var]>,
 ) {
-    let Pass { mut slots, states } = pass;
+    let Saved { mut slots, states } = pass;
 
     let first = Parts::of(start.into_iter().flatten().map(Var::value));
     let layer = LayerLoop::new(cuda, cell, weights, slots.pointer_mut(), Parts::of(&states), first);

@@ -3,14 +3,14 @@
 //! As in a recurrent layer, the workers walk through the steps together, and the units of every layer are dealt out among them;
 //! so are the sources of the attention. A barrier stands wherever one needs what another has computed.
 
-use super::{Moving, Parents, Pass, Scan, ScanState, is_identity};
+use super::{Moving, Parents, Saved, Scan, ScanState, is_identity};
 use crate::device::Cpu;
 use crate::ops::attention::Focus;
 use crate::ops::attention::cpu::{Attending, FocusRows, Readers, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
 use crate::ops::embedding::take_rows;
 use crate::ops::linear::multiply_weight;
-use crate::ops::time_loop::Pass as LayerPass;
+use crate::ops::time_loop::Saved as LayerPass;
 use crate::ops::time_loop::cpu::{
     LayerLoop, add_from_gates, add_to_gates, biases, gate_packs, loop_workers, panels, parts, parts_to_read,
     states_before, weight_gradients,
@@ -110,7 +110,7 @@ pub(super) fn forward(
     start: &ScanState,
     memory: &Memory,
     parents: Option<Parents>,
-) -> Pass {
+) -> Saved {
     let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
     let (depth, width) = (memory.keys.columns(), memory.values.columns());
     let (gates, packs) = gates_and_packs(cpu, scan, total, x.columns(), parents);
@@ -193,7 +193,7 @@ pub(super) fn forward(
             }
         }
     });
-    Pass { layers, queries, contexts, weights }
+    Saved { layers, queries, contexts, weights }
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
@@ -201,14 +201,14 @@ pub(super) fn backward(
     cpu: &Cpu,
     gradients: &mut Gradients,
     scan: &Scan,
-    pass: Pass,
+    pass: Saved,
     moving: &mut Moving,
     x: &Var,
     rows: &SequenceLayout,
     start: &ScanState,
     memory: &Memory,
 ) {
-    let Pass { mut layers, queries, contexts, weights } = pass;
+    let Saved { mut layers, queries, contexts, weights } = pass;
     let (device, hidden) = (x.device(), scan.hidden());
     let (depth, width) = (memory.keys.columns(), memory.values.columns());
     let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;

@@ -1,10 +1,10 @@
 //! The decoder's time loop on a GPU.
 
-use super::{Moving, Pass, Scan, ScanState};
+use super::{Moving, Saved, Scan, ScanState};
 use crate::cuda::{Cuda, DeviceLayout, Factor, View};
 use crate::ops::arrange::cuda::put_numbers;
 use crate::ops::attention::cuda::{Attending, AttendingRows};
-use crate::ops::time_loop::Pass as LayerPass;
+use crate::ops::time_loop::Saved as LayerPass;
 use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
 use crate::ops::{LayerWeights, Memory};
 use crate::product::Update;
@@ -29,7 +29,7 @@ pub(super) fn forward(
     rows: &SequenceLayout,
     start: &ScanState,
     memory: &Memory,
-) -> Pass {
+) -> Saved {
     let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
     let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.weight_columns());
     let mut layers: Vec<LayerPass> = scan
@@ -74,7 +74,7 @@ pub(super) fn forward(
         let own = AttendingRows { count: places, query, weights: weights_at.at(first * steps) };
         attending.forward(own, context_at.at(first * width));
     }
-    Pass { layers, queries, contexts, weights }
+    Saved { layers, queries, contexts, weights }
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
@@ -82,14 +82,14 @@ pub(super) fn backward(
     cuda: &Cuda,
     gradients: &mut Gradients,
     scan: &Scan,
-    pass: Pass,
+    pass: Saved,
     moving: &mut Moving,
     x: &Var,
     rows: &SequenceLayout,
     start: &ScanState,
     memory: &Memory,
 ) {
-    let Pass { mut layers, queries, contexts, weights } = pass;
+    let Saved { mut layers, queries, contexts, weights } = pass;
     let (device, hidden) = (x.device(), scan.hidden());
     let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.weight_columns());
     let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;

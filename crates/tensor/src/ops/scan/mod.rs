@@ -29,7 +29,7 @@ mod cuda;
 pub mod reference;
 
 use super::recurrent::check_start;
-use super::time_loop::Pass as LayerPass;
+use super::time_loop::Saved as LayerPass;
 use super::{
     AnyCell, AnyScore, Focusing, LayerWeights, Memory, add, attend_focused, cell_step, concat_columns,
     concat_rows, gather_rows, linear, row_block,
@@ -83,7 +83,7 @@ pub struct Scanned {
 }
 
 /// What the way back needs.
-struct Pass {
+struct Saved {
     layers: Vec<LayerPass>,
     /// The projected queries; none where the states are the queries.
     queries: Option<Tensor>,
@@ -91,7 +91,7 @@ struct Pass {
     weights: Tensor,
 }
 
-impl Pass {
+impl Saved {
     /// The outputs of the topmost layer.
     fn states(&self) -> &Tensor {
         &self.layers[self.layers.len() - 1].states[0]

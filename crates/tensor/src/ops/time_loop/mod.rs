@@ -11,7 +11,7 @@ pub use any_cell::AnyCell;
 use crate::tensor::Tensor;
 
 /// What the way back needs: the gates as the cell left them, and the states of all steps, part by part.
-pub(crate) struct Pass {
+pub(crate) struct Saved {
     pub(crate) slots: Tensor,
     pub(crate) states: Vec<Tensor>,
 }
