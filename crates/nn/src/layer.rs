@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::pass::Pass;
 use couplet_tensor::activation::Tanh;
 use couplet_tensor::ops::{
-    AnyCell, GateNorm, LayerWeights, Norm, Recurrent, Together, dense, embedding, linear, recurrent,
+    AnyCell, GateNorm, LayerWeights, Norm, Recurrent, DropoutScope, dense, embedding, linear, recurrent,
 };
 use couplet_tensor::{Direction, Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
@@ -93,13 +93,13 @@ pub struct Dropout {
     /// The share of numbers that become zero.
     pub rate: f32,
     /// Which numbers of a sequence do so together.
-    pub together: Together,
+    pub together: DropoutScope,
 }
 
 impl Dropout {
     /// Of single numbers, or of the same ones in all steps of a sequence.
     pub fn of_numbers(rate: f32, variational: bool) -> Dropout {
-        Dropout { rate, together: if variational { Together::Steps } else { Together::Alone } }
+        Dropout { rate, together: if variational { DropoutScope::Variational } else { DropoutScope::Element } }
     }
 }
 

@@ -71,10 +71,10 @@ impl<'a> Pass<'a> {
     }
 
     /// Dropout inside of an operation, while training; as [`Pass::dropout`] otherwise.
-    pub fn dropped(&self, rows: &Arc<SequenceLayout>, how: Dropout, layer: u32) -> Option<ops::Dropped> {
+    pub fn dropped(&self, rows: &Arc<SequenceLayout>, how: Dropout, layer: u32) -> Option<ops::DropoutMask> {
         let Dropout { rate, together } = how;
-        self.training.map(|Training { seed, update, .. }| ops::Dropped {
-            how: ops::Dropout { rate, seed, update, layer, together },
+        self.training.map(|Training { seed, update, .. }| ops::DropoutMask {
+            how: ops::Dropout { rate, seed, update, layer, scope: together },
             rows: Arc::clone(rows),
         })
     }
@@ -84,7 +84,7 @@ impl<'a> Pass<'a> {
         let Dropout { rate, together } = how;
         match self.training {
             Some(Training { seed, update, .. }) => {
-                ops::dropout(&x, rows, ops::Dropout { rate, seed, update, layer, together })
+                ops::dropout(&x, rows, ops::Dropout { rate, seed, update, layer, scope: together })
             }
             None => x,
         }

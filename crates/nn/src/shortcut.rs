@@ -2,7 +2,7 @@
 
 use crate::layer::Dropout;
 use crate::pass::Pass;
-use couplet_tensor::ops::{Together, add};
+use couplet_tensor::ops::{DropoutScope, add};
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct Shortcut {
 impl Shortcut {
     /// From a layer on, the lowest being 1 as users count.
     pub(crate) fn new(from: Option<usize>, share: f32, number: u32) -> Shortcut {
-        let dropout = Dropout { rate: share, together: Together::All };
+        let dropout = Dropout { rate: share, together: DropoutScope::Sequence };
         Shortcut { from: from.map(|from| from - 1), dropout, number }
     }
 

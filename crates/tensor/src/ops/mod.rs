@@ -42,7 +42,7 @@ pub use copying::{Copied, Pointing, copy_loss, copy_mixture};
 pub use coverage_loss::coverage_loss;
 pub use cross_entropy::{CrossEntropy, cross_entropy};
 pub use dense::dense;
-pub use dropout::{Dropout, Dropped, Together, dropout};
+pub use dropout::{Dropout, DropoutMask, DropoutScope, dropout};
 pub use embedding::embedding;
 pub use layer_norm::layer_norm;
 pub use likeliest::{Likely, likeliest};

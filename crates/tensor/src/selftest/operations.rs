@@ -5,7 +5,7 @@ use crate::activation::Tanh;
 use crate::device::Device;
 use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    Copied, CrossEntropy, Dropout, Dropped, Pointing, Pooling, Together, add, balanced_sum, column_block,
+    Copied, CrossEntropy, Dropout, DropoutMask, Pointing, Pooling, DropoutScope, add, balanced_sum, column_block,
     concat_columns, concat_rows, copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout,
     embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements,
     pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
@@ -37,9 +37,9 @@ pub(super) fn cases() -> Vec<Case> {
         over_batches("pool, mean", |x, rows| pool(x, rows, Pooling::Mean)),
         over_batches("pool, max", |x, rows| pool(x, rows, Pooling::Max)),
         pointwise(),
-        dropouts("dropout", Together::Alone),
-        dropouts("dropout, variational", Together::Steps),
-        dropouts("dropout, of layers", Together::All),
+        dropouts("dropout", DropoutScope::Element),
+        dropouts("dropout, variational", DropoutScope::Variational),
+        dropouts("dropout, of layers", DropoutScope::Sequence),
         layer_norms(),
         residual_norms(),
         hidden::<Tanh>("dense, tanh"),
@@ -91,9 +91,9 @@ fn linears(bias: bool) -> Vec<Case> {
 }
 
 /// Dropout of so many rows, each a sequence of one step.
-fn dropped(rows: usize) -> Dropped {
-    let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, together: Together::Alone };
-    Dropped { how, rows: Arc::new(SequenceLayout::new(&vec![1; rows])) }
+fn dropped(rows: usize) -> DropoutMask {
+    let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, scope: DropoutScope::Element };
+    DropoutMask { how, rows: Arc::new(SequenceLayout::new(&vec![1; rows])) }
 }
 
 /// Layers of hidden units. No relu: where products round otherwise, its slope jumps.
@@ -200,14 +200,14 @@ fn pointwise() -> Vec<Case> {
     unary.into_iter().flatten().chain(binary.into_iter().flatten()).collect()
 }
 
-fn dropouts(name: &'static str, together: Together) -> Vec<Case> {
+fn dropouts(name: &'static str, together: DropoutScope) -> Vec<Case> {
     let many = [3; 350];
     let sizes: [(&[usize], usize); 5] =
         [(&[0, 0], 5), (&[1], 1), (&[5, 3, 1, 0, 4], 33), (&many, 7), (&[2, 1], 1031)];
     let case = |(lengths, width): (&[usize], usize)| {
         let examples: Vec<u32> = (0..lengths.len() as u32).map(|i| 1000 - i).collect();
         let rows = Arc::new(SequenceLayout::with_examples(lengths, &examples));
-        let how = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, together };
+        let how = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, scope: together };
         let inputs = vec![random("x", rows.total(), width)];
         let sizes = format!("{} × {width}", rows.total());
         Case::new(name, Expect::Equal, sizes, inputs, move |vars| vec![dropout(&vars[0], &rows, how)])

@@ -5,8 +5,8 @@ use crate::activation::{Identity, Relu, Sigmoid, Tanh};
 use crate::cell::{Gru, Lstm, Simple};
 use crate::ops::dense::GatedLinear;
 use crate::ops::{
-    AnyCell, AnyScore, Coverage, Dropout, Dropped, Focus, Focusing, GateNorm, LayerWeights, Local,
-    LocalWindow, Memory, MultiHead, Norm, Past, Place, Scan, ScanState, Together, Window, attend,
+    AnyCell, AnyScore, Coverage, Dropout, DropoutMask, Focus, Focusing, GateNorm, LayerWeights, Local,
+    LocalWindow, Memory, MultiHead, Norm, Past, Place, Scan, ScanState, DropoutScope, Window, attend,
     attend_focused, attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::Turned,
     self_attention, sigmoid,
 };
@@ -190,8 +190,8 @@ fn convolutions(name: &'static str, window: Window) -> Vec<Case> {
             random("b", 1, 2 * units),
         ];
         Case::new(name, Expect::Products, sizes, vars, move |vars| {
-            let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, together: Together::Alone };
-            [None, Some(Dropped { how, rows: Arc::clone(&rows) })]
+            let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, scope: DropoutScope::Element };
+            [None, Some(DropoutMask { how, rows: Arc::clone(&rows) })]
                 .map(|dropped| {
                     let weights = (&vars[1], &vars[2]);
                     convolution::<GatedLinear>(&vars[0], &rows, window, weights, dropped.as_ref())

@@ -4,7 +4,7 @@ use crate::support::{HAND, Input, any_device, assert_close, by_hand, check};
 use couplet_tensor::activation::{Identity, Tanh};
 use couplet_tensor::ops::convolution::reference;
 use couplet_tensor::ops::dense::{GatedLinear, HiddenUnit};
-use couplet_tensor::ops::{Dropout, Dropped, Together, Window, convolution, dropout};
+use couplet_tensor::ops::{Dropout, DropoutMask, DropoutScope, Window, convolution, dropout};
 use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
@@ -98,11 +98,11 @@ fn later_steps_and_other_sequences_change_nothing() {
 fn drops_what_dropout_drops() {
     let device = any_device();
     let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
-    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, together: Together::Alone };
+    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, scope: DropoutScope::Element };
     let [x, w, b] = [("x", 5, 4), ("W", 9, 12), ("b", 1, 9)]
         .map(|(name, rows, columns)| Var::constant(Input::random(name, rows, columns).tensor(&device)));
-    let run = |dropped: Option<&Dropped>| convolution::<Tanh>(&x, &rows, AROUND, (&w, &b), dropped);
-    let fused = run(Some(&Dropped { how, rows: Arc::clone(&rows) }));
+    let run = |dropped: Option<&DropoutMask>| convolution::<Tanh>(&x, &rows, AROUND, (&w, &b), dropped);
+    let fused = run(Some(&DropoutMask { how, rows: Arc::clone(&rows) }));
     assert_eq!(fused.value().to_vec(), dropout(&run(None), &rows, how).value().to_vec());
 }
 

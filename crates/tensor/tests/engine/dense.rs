@@ -3,7 +3,7 @@
 use crate::support::{HAND, Input, any_device, assert_close, by_hand, check, devices};
 use couplet_tensor::activation::{Relu, Tanh};
 use couplet_tensor::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit, reference};
-use couplet_tensor::ops::{Dropout, Dropped, Together, dense, dropout, linear, relu};
+use couplet_tensor::ops::{Dropout, DropoutMask, DropoutScope, dense, dropout, linear, relu};
 use couplet_tensor::{SequenceLayout, Tape, Tensor, Var};
 use std::sync::Arc;
 
@@ -56,8 +56,8 @@ fn units_by_hand() {
 #[test]
 fn drops_what_dropout_drops() {
     let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
-    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, together: Together::Alone };
-    let dropped = Dropped { how, rows: Arc::clone(&rows) };
+    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, scope: DropoutScope::Element };
+    let dropped = DropoutMask { how, rows: Arc::clone(&rows) };
     for device in devices() {
         let [x, w, b] = [("x", 5, 6), ("W", 9, 6), ("b", 1, 9)]
             .map(|(name, rows, columns)| Input::random(name, rows, columns).tensor(&device));

@@ -3,11 +3,11 @@
 use crate::support::{
     GRADIENTS, Input, VALUES, any_device, assert_close, by_hand, devices, numbers, pass, widen,
 };
-use couplet_tensor::ops::{Dropout, Together, dropout, dropout::reference};
+use couplet_tensor::ops::{Dropout, DropoutScope, dropout, dropout::reference};
 use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
-const HOW: Dropout = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, together: Together::Alone };
+const HOW: Dropout = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, scope: DropoutScope::Element };
 
 /// The mask as the operation applies it: what becomes of ones.
 fn mask(rows: &Arc<SequenceLayout>, width: usize, how: Dropout) -> Vec<f32> {
@@ -28,8 +28,8 @@ fn values_and_gradients_are_those_of_the_mask() {
     for lengths in batches {
         let rows = Arc::new(SequenceLayout::new(lengths));
         for width in [1, 7, 8, 9, 33] {
-            for together in [Together::Alone, Together::Steps, Together::All] {
-                let how = Dropout { together, ..HOW };
+            for together in [DropoutScope::Element, DropoutScope::Variational, DropoutScope::Sequence] {
+                let how = Dropout { scope: together, ..HOW };
                 let mask = reference::mask(&rows, width, how);
                 let x = Input::random("x", rows.total(), width);
                 let dy = numbers("upstream", x.numbers.len());
@@ -65,12 +65,12 @@ fn a_variational_mask_is_shared_over_time() {
     let width = 33;
     let rows = Arc::new(SequenceLayout::new(&[4, 2]));
     let shared = |together| {
-        let mask = mask(&rows, width, Dropout { together, ..HOW });
+        let mask = mask(&rows, width, Dropout { scope: together, ..HOW });
         let steps = of_example(&rows, &mask, width, 0);
         steps.iter().all(|step| *step == steps[0])
     };
-    assert!(shared(Together::Steps) && !shared(Together::Alone));
-    let mask = mask(&rows, width, Dropout { together: Together::Steps, ..HOW });
+    assert!(shared(DropoutScope::Variational) && !shared(DropoutScope::Element));
+    let mask = mask(&rows, width, Dropout { scope: DropoutScope::Variational, ..HOW });
     assert_ne!(of_example(&rows, &mask, width, 0)[0], of_example(&rows, &mask, width, 1)[0]);
 }
 
@@ -79,7 +79,7 @@ fn a_variational_mask_is_shared_over_time() {
 #[test]
 fn a_sequence_is_dropped_as_a_whole() {
     let rows = Arc::new(SequenceLayout::new(&[3; 1000]));
-    let mask = mask(&rows, 5, Dropout { together: Together::All, ..HOW });
+    let mask = mask(&rows, 5, Dropout { scope: DropoutScope::Sequence, ..HOW });
     let whole = |example| {
         let numbers = of_example(&rows, &mask, 5, example).concat();
         assert!(numbers.iter().all(|&factor| factor == numbers[0]), "{numbers:?}");
@@ -96,8 +96,8 @@ fn every_other_setting_gives_another_mask() {
         Dropout { seed: 12, ..HOW },
         Dropout { update: 6, ..HOW },
         Dropout { layer: 3, ..HOW },
-        Dropout { together: Together::Steps, ..HOW },
-        Dropout { together: Together::All, ..HOW },
+        Dropout { scope: DropoutScope::Variational, ..HOW },
+        Dropout { scope: DropoutScope::Sequence, ..HOW },
     ];
     for other in others {
         assert_ne!(mask(&rows, 33, HOW), mask(&rows, 33, other), "{other:?}");

@@ -2,7 +2,7 @@
 
 use crate::support::{HAND, Input, assert_close, by_hand, check, devices};
 use couplet_tensor::ops::residual_norm::reference;
-use couplet_tensor::ops::{Dropout, Dropped, Together, add, dropout, layer_norm, residual_norm};
+use couplet_tensor::ops::{Dropout, DropoutMask, DropoutScope, add, dropout, layer_norm, residual_norm};
 use couplet_tensor::{Params, SequenceLayout, Tape, Tensor, Var};
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ fn a_row_by_hand() {
 #[test]
 fn drops_what_dropout_drops() {
     let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
-    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, together: Together::Steps };
-    let dropped = Dropped { how, rows: Arc::clone(&rows) };
+    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, scope: DropoutScope::Variational };
+    let dropped = DropoutMask { how, rows: Arc::clone(&rows) };
     for device in devices() {
         let tensors = inputs(5, 11).map(|input| input.tensor(&device));
         let run = |fused: bool, only: usize| {

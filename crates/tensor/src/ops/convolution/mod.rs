@@ -18,7 +18,7 @@ pub mod reference;
 
 use crate::device::on_device;
 use crate::ops::dense::{self, HiddenUnit};
-use crate::ops::dropout::Dropped;
+use crate::ops::dropout::DropoutMask;
 use crate::profile;
 use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
@@ -51,7 +51,7 @@ pub fn convolution<U: HiddenUnit>(
     rows: &Arc<SequenceLayout>,
     window: Window,
     (weight, bias): (&Var, &Var),
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> Var {
     let _span = profile::span("convolution", x.device());
     let inputs = window.taps() * x.columns();
@@ -59,7 +59,7 @@ pub fn convolution<U: HiddenUnit>(
     assert_eq!(weight.columns(), inputs, "x is {:?}, W is {:?}", x.shape(), weight.shape());
     assert_eq!(bias.shape(), (1, weight.rows()), "b is {:?}, W is {:?}", bias.shape(), weight.shape());
     assert!(!U::GATED || weight.rows().is_multiple_of(2), "W is {:?}, units and gates", weight.shape());
-    let dropped = Dropped::any(dropped, x.rows());
+    let dropped = DropoutMask::any(dropped, x.rows());
     let [of_weight, of_bias] = [weight, bias].map(Var::value);
     let (y, before) = on_device!(x.device(),
     cpu => {

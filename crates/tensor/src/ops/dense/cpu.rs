@@ -1,7 +1,7 @@
 use super::HiddenUnit;
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
-use crate::ops::dropout::Dropped;
+use crate::ops::dropout::DropoutMask;
 use crate::ops::linear;
 use crate::tensor::Tensor;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ const COST: usize = 8;
 pub(crate) fn forward<U: HiddenUnit>(
     cpu: &Cpu,
     [x, weight, bias]: [&Tensor; 3],
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> (Tensor, Option<Tensor>) {
     if !U::FROM_SUM {
         let units = |row: usize, first: usize, y: &mut [f32]| {
@@ -79,7 +79,7 @@ pub(crate) fn backward<U: HiddenUnit>(
     cpu: &Cpu,
     kept: &Tensor,
     mut dy: Tensor,
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> Tensor {
     let (rows, units) = dy.shape();
     let operations = rows * units * COST;

@@ -1,7 +1,7 @@
 use super::HiddenUnit;
 use crate::cuda::{Cuda, Launch, Source, variant};
 use crate::lane::source::{Symbol, function};
-use crate::ops::dropout::Dropped;
+use crate::ops::dropout::DropoutMask;
 use crate::ops::dropout::cuda::Dropping;
 use crate::tensor::Tensor;
 
@@ -27,7 +27,7 @@ pub(crate) fn source<U: HiddenUnit>() -> Source<'static> {
 pub(crate) fn forward<U: HiddenUnit>(
     cuda: &Cuda,
     mut sums: Tensor,
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> (Tensor, Option<Tensor>) {
     let (rows, width) = sums.shape();
     let units = if U::GATED { width / 2 } else { width };
@@ -54,7 +54,7 @@ pub(crate) fn backward<U: HiddenUnit>(
     cuda: &Cuda,
     kept: &Tensor,
     mut dy: Tensor,
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> Tensor {
     let (rows, units) = dy.shape();
     let mut both = U::GATED.then(|| Tensor::scratch(dy.device(), rows, 2 * units));

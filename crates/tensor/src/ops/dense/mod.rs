@@ -22,18 +22,18 @@ pub use unit::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 #[cfg(doc)]
 use crate::activation::Activation;
 use crate::device::on_device;
-use crate::ops::dropout::Dropped;
+use crate::ops::dropout::DropoutMask;
 use crate::ops::linear;
 use crate::profile;
 use crate::tape::{Var, record};
 
 /// Hidden units of a kind; see the [module](self).
-pub fn dense<U: HiddenUnit>(x: &Var, weight: &Var, bias: &Var, dropped: Option<&Dropped>) -> Var {
+pub fn dense<U: HiddenUnit>(x: &Var, weight: &Var, bias: &Var, dropped: Option<&DropoutMask>) -> Var {
     let _span = profile::span(U::NAME, x.device());
     assert_eq!(x.columns(), weight.columns(), "x is {:?}, W is {:?}", x.shape(), weight.shape());
     assert_eq!(bias.shape(), (1, weight.rows()), "b is {:?}, W is {:?}", bias.shape(), weight.shape());
     assert!(!U::GATED || weight.rows().is_multiple_of(2), "W is {:?}, units and gates", weight.shape());
-    let dropped = Dropped::any(dropped, x.rows());
+    let dropped = DropoutMask::any(dropped, x.rows());
     let [of_x, of_weight, of_bias] = [x, weight, bias].map(Var::value);
     let (y, before) = on_device!(x.device(),
         cpu => cpu::forward::<U>(cpu, [of_x, of_weight, of_bias], dropped.as_ref()),

@@ -1,4 +1,4 @@
-use super::{Dropout, Dropped, Together};
+use super::{Dropout, DropoutMask, DropoutScope};
 use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Record, Source};
 use crate::device::Device;
 use crate::layout::SequenceLayout;
@@ -28,7 +28,7 @@ pub(super) fn apply(cuda: &Cuda, x: &Tensor, rows: &SequenceLayout, how: Dropout
         how.update.into(),
         how.threshold().into(),
         how.kept().into(),
-        (how.together as u32).into(),
+        (how.scope as u32).into(),
     ];
     // SAFETY: a row of `x` for each packed row.
     unsafe {
@@ -56,8 +56,8 @@ impl Record for Dropping {}
 
 impl Dropping {
     /// The record, and what it points to.
-    pub(crate) fn new(device: &Device, dropped: Option<&Dropped>) -> (Dropping, Option<DeviceLayout>) {
-        let Some(Dropped { how, rows }) = dropped else {
+    pub(crate) fn new(device: &Device, dropped: Option<&DropoutMask>) -> (Dropping, Option<DeviceLayout>) {
+        let Some(DropoutMask { how, rows }) = dropped else {
             let none = Dropping {
                 starts: Pointer::NULL,
                 examples: Pointer::NULL,
@@ -66,7 +66,7 @@ impl Dropping {
                 update: 0,
                 threshold: 0,
                 kept: 1.0,
-                together: Together::Alone as u32,
+                together: DropoutScope::Element as u32,
             };
             return (none, None);
         };
@@ -79,7 +79,7 @@ impl Dropping {
             update: how.update,
             threshold: how.threshold(),
             kept: how.kept(),
-            together: how.together as u32,
+            together: how.scope as u32,
         };
         (dropping, Some(packed))
     }

@@ -29,18 +29,18 @@ pub struct Dropout {
     /// Which layer of the model it is.
     pub layer: u32,
     /// Which numbers of a sequence are dropped together.
-    pub together: Together,
+    pub scope: DropoutScope,
 }
 
 /// Which numbers of a sequence are dropped together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Together {
+pub enum DropoutScope {
     /// None: each by itself.
-    Alone,
+    Element,
     /// A unit's, in all time steps: variational dropout.
-    Steps,
+    Variational,
     /// All of them: the sequence goes past a layer, or through it.
-    All,
+    Sequence,
 }
 
 impl Dropout {
@@ -62,10 +62,10 @@ impl Dropout {
     /// What four neighbouring units of a sequence's step are multiplied by.
     fn factors(&self, stream: &Stream, example: u32, step: u32, four: u32) -> [f32; 4] {
         let draw = |step, four| stream.at([self.update, example, step, four]);
-        let words = match self.together {
-            Together::Alone => draw(step, four),
-            Together::Steps => draw(u32::MAX, four),
-            Together::All => [draw(u32::MAX, u32::MAX)[0]; 4],
+        let words = match self.scope {
+            DropoutScope::Element => draw(step, four),
+            DropoutScope::Variational => draw(u32::MAX, four),
+            DropoutScope::Sequence => [draw(u32::MAX, u32::MAX)[0]; 4],
         };
         let (threshold, kept) = (self.threshold(), self.kept());
         words.map(|word| if word < threshold { 0.0 } else { kept })
@@ -74,16 +74,16 @@ impl Dropout {
 
 /// Dropout inside of another operation: how, and how the rows are packed.
 #[derive(Clone, Debug)]
-pub struct Dropped {
+pub struct DropoutMask {
     /// How.
     pub how: Dropout,
     /// The packed rows.
     pub rows: Arc<SequenceLayout>,
 }
 
-impl Dropped {
+impl DropoutMask {
     /// Where anything is dropped at all, of so many rows.
-    pub(crate) fn any(dropped: Option<&Dropped>, rows: usize) -> Option<Dropped> {
+    pub(crate) fn any(dropped: Option<&DropoutMask>, rows: usize) -> Option<DropoutMask> {
         let dropped = dropped?;
         assert_eq!(rows, dropped.rows.total(), "{rows} rows for {} packed ones", dropped.rows.total());
         assert!((0.0..1.0).contains(&dropped.how.rate), "a dropout rate of {}", dropped.how.rate);

@@ -1,5 +1,5 @@
 use crate::device::Cpu;
-use crate::ops::dropout::Dropped;
+use crate::ops::dropout::DropoutMask;
 use crate::ops::layer_norm::cpu::{Backward, COST, Forward};
 use crate::tensor::Tensor;
 
@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 pub(super) fn forward(
     cpu: &Cpu,
     [x, f, gain, bias]: [&Tensor; 4],
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> ([Tensor; 2], Tensor, Tensor) {
     let (rows, width) = x.shape();
     let [mut sum, mut y, mut normal] = [(); 3].map(|()| Tensor::scratch(x.device(), rows, width));
@@ -27,7 +27,7 @@ pub(super) fn forward(
 }
 
 /// The gradient of what is dropped from that of what is left.
-pub(super) fn drop(cpu: &Cpu, ds: &Tensor, dropped: Option<&Dropped>) -> Tensor {
+pub(super) fn drop(cpu: &Cpu, ds: &Tensor, dropped: Option<&DropoutMask>) -> Tensor {
     let Some(dropped) = dropped else { return ds.clone() };
     let (rows, width) = ds.shape();
     let mut df = Tensor::scratch(ds.device(), rows, width);
@@ -46,7 +46,7 @@ pub(super) fn backward(
     ds: Option<&Tensor>,
     mut dy: Tensor,
     [gain, normal, inverse]: [&Tensor; 3],
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> [Tensor; 2] {
     let (rows, width) = dy.shape();
     cpu.pool.split_rows(rows, rows * width * COST, [dy.data_mut()], |share, [dy]| {

@@ -1,5 +1,5 @@
 use crate::cuda::{Cuda, Launch, Source};
-use crate::ops::dropout::Dropped;
+use crate::ops::dropout::DropoutMask;
 use crate::ops::dropout::cuda::Dropping;
 use crate::ops::layer_norm::EPSILON;
 use crate::tensor::Tensor;
@@ -10,7 +10,7 @@ pub(crate) const SOURCE: Source = Source::plain("residual_norm", include_str!("r
 pub(super) fn forward(
     cuda: &Cuda,
     [x, f, gain, bias]: [&Tensor; 4],
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> ([Tensor; 2], Tensor, Tensor) {
     let (rows, width) = x.shape();
     let [mut sum, mut y, mut normal] = [(); 3].map(|()| Tensor::scratch(x.device(), rows, width));
@@ -35,7 +35,7 @@ pub(super) fn forward(
 }
 
 /// The gradient of what is dropped from that of what is left.
-pub(super) fn drop(cuda: &Cuda, ds: &Tensor, dropped: Option<&Dropped>) -> Tensor {
+pub(super) fn drop(cuda: &Cuda, ds: &Tensor, dropped: Option<&DropoutMask>) -> Tensor {
     if dropped.is_none() {
         return ds.clone();
     }
@@ -57,7 +57,7 @@ pub(super) fn backward(
     ds: Option<&Tensor>,
     mut dy: Tensor,
     [gain, normal, inverse]: [&Tensor; 3],
-    dropped: Option<&Dropped>,
+    dropped: Option<&DropoutMask>,
 ) -> [Tensor; 2] {
     let (rows, width) = dy.shape();
     let arguments = [

@@ -14,18 +14,18 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
-use crate::ops::dropout::Dropped;
+use crate::ops::dropout::DropoutMask;
 use crate::ops::layer_norm;
 use crate::profile;
 use crate::tape::{Var, record};
 
 /// The sum and the sum normalised; see the [module](self).
-pub fn residual_norm(x: &Var, f: &Var, dropped: Option<&Dropped>, gain: &Var, bias: &Var) -> [Var; 2] {
+pub fn residual_norm(x: &Var, f: &Var, dropped: Option<&DropoutMask>, gain: &Var, bias: &Var) -> [Var; 2] {
     let _span = profile::span("residual_norm", x.device());
     let width = x.columns();
     assert_eq!(x.shape(), f.shape(), "what is added has the shape of what it is added to");
     assert_eq!((gain.shape(), bias.shape()), ((1, width), (1, width)), "x is {:?}", x.shape());
-    let dropped = Dropped::any(dropped, x.rows());
+    let dropped = DropoutMask::any(dropped, x.rows());
     let values = [x, f, gain, bias].map(Var::value);
     let (outputs, normal, inverse) = on_device!(x.device(),
         cpu => cpu::forward(cpu, values, dropped.as_ref()),
