@@ -13,7 +13,7 @@ use crate::pass::Pass;
 use crate::tokens::{Batch, Packed};
 use couplet_tensor::ops::{
     CrossEntropy, Pointing, add, copy_loss, copy_mixture, coverage_loss, cross_entropy, gather_rows,
-    likeliest, linear, row_block,
+    top_k, linear, row_block,
 };
 use couplet_tensor::{Params, Tensor, Var};
 use std::sync::Arc;
@@ -205,7 +205,7 @@ impl Seq2Seq {
                 let rows: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
                 copy_mixture(logits.value(), &Pointing { gate, weights, ..*pointing }, &copied.select(&rows))
             });
-            let best = likeliest(mixed.as_ref().unwrap_or(logits.value()), 1);
+            let best = top_k(mixed.as_ref().unwrap_or(logits.value()), 1);
             best.into_iter().map(|best| best.first().map(|&(token, _)| token)).collect::<Vec<_>>()
         };
         (0..features.rows()).step_by(LIKELIEST_ROWS).flat_map(of_block).collect()

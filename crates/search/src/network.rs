@@ -3,7 +3,7 @@
 use crate::model::{Model, Next, Step};
 use couplet_data::{END, START, UNK};
 use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq, Sights};
-use couplet_tensor::ops::{Copied, copy_mixture, likeliest, log_softmax};
+use couplet_tensor::ops::{Copied, copy_mixture, top_k, log_softmax};
 use couplet_tensor::{Params, Tensor};
 
 /// A sequence-to-sequence model with its weights.
@@ -110,7 +110,7 @@ impl Model for Network<'_> {
 /// stand behind it. What cannot be copied is −∞.
 impl Next for Tensor {
     fn likeliest(&self, wanted: usize) -> Vec<Vec<(u32, f32)>> {
-        let mut rows = likeliest(self, wanted);
+        let mut rows = top_k(self, wanted);
         rows.iter_mut()
             .for_each(|row| row.retain(|&(_, log_probability)| log_probability > f32::NEG_INFINITY));
         rows

@@ -7,7 +7,7 @@ use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
     Copied, CrossEntropy, Dropout, DropoutMask, Pointing, Pooling, DropoutScope, add, balanced_sum, column_block,
     concat_columns, concat_rows, copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout,
-    embedding, flatten_steps, gather_rows, layer_norm, likeliest, linear, logistic_loss, multiply_elements,
+    embedding, flatten_steps, gather_rows, layer_norm, top_k, linear, logistic_loss, multiply_elements,
     pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
 };
 use crate::optimiser::{Average, Optimiser, Rule};
@@ -295,7 +295,7 @@ fn likeliests() -> Vec<Case> {
         let (x, device) = (vars[0].value(), vars[0].device());
         let (rows, width) = x.shape();
         let (numbers, wanted) = (x.to_vec(), width.min(5));
-        let all = likeliest(x, wanted).into_iter().enumerate();
+        let all = top_k(x, wanted).into_iter().enumerate();
         let (there, log_p): (Vec<f32>, Vec<f32>) = all
             .flat_map(|(row, found)| {
                 found.into_iter().map(move |(place, log_p)| (row * width + place as usize, log_p))

@@ -4,7 +4,7 @@ use crate::support::{
     HAND, Input, VALUES, any_device, assert_close, by_hand, check, devices, numbers, widen,
 };
 use couplet_tensor::ops::copying::reference;
-use couplet_tensor::ops::{Copied, CrossEntropy, Pointing, copy_loss, copy_mixture, likeliest};
+use couplet_tensor::ops::{Copied, CrossEntropy, Pointing, copy_loss, copy_mixture, top_k};
 use couplet_tensor::{Tensor, Var};
 
 const PLAIN: CrossEntropy = CrossEntropy { scale: 1.0, smoothing: 0.0 };
@@ -77,7 +77,7 @@ fn a_mixture_by_hand() {
         let mixed = copy_mixture(&logits, &pointing, &copied);
         let p: Vec<f32> = mixed.to_vec().into_iter().map(f32::exp).collect();
         assert_close("probabilities", &p, &[0.125, 0.475, 0.4, 0.625, 0.375, 0.0], HAND);
-        let likely = likeliest(&mixed, 2);
+        let likely = top_k(&mixed, 2);
         assert_eq!([likely[0][0].0, likely[0][1].0, likely[1][0].0], [1, 2, 0]);
         assert_close("log p", &[likely[0][0].1], &[-0.744440], HAND);
     }

@@ -1,12 +1,12 @@
 //! The likeliest places of a row.
 
 use crate::support::{devices, numbers, widen};
-use couplet_tensor::ops::{Likely, likeliest, likeliest::reference};
+use couplet_tensor::ops::{ScoredIndex, top_k, top_k::reference};
 use couplet_tensor::{Device, Isa, Tensor};
 
-fn of_row(row: &[f32], wanted: usize) -> Vec<Likely> {
+fn of_row(row: &[f32], wanted: usize) -> Vec<ScoredIndex> {
     let device = Device::cpu_with(1, Isa::detect());
-    likeliest(&Tensor::new(&device, 1, row.len(), row), wanted).remove(0)
+    top_k(&Tensor::new(&device, 1, row.len(), row), wanted).remove(0)
 }
 
 /// `softmax(ln 1, ln 5, ln 2)` is (1, 5, 2) / 8.
@@ -24,10 +24,10 @@ fn equals_the_reference() {
         for [rows, width] in [[0, 7], [1, 1], [3, 9], [5, 64], [2, 65], [9, 300]] {
             let x = numbers("x", rows * width);
             for wanted in [1, 2, 10] {
-                let found = likeliest(&Tensor::new(&device, rows, width, &x), wanted);
+                let found = top_k(&Tensor::new(&device, rows, width, &x), wanted);
                 assert_eq!(found.len(), rows);
                 for (found, row) in found.iter().zip(x.chunks(width)) {
-                    let wanted = reference::likeliest(&widen(row), wanted);
+                    let wanted = reference::top_k(&widen(row), wanted);
                     assert_eq!(found.len(), wanted.len());
                     for (found, wanted) in found.iter().zip(wanted) {
                         assert_eq!(found.0 as usize, wanted.0);

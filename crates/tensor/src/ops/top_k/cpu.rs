@@ -1,4 +1,4 @@
-use super::Likely;
+use super::ScoredIndex;
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::sums::largest;
@@ -11,9 +11,9 @@ const COST: usize = 8;
 /// Numbers that are looked at together: most blocks hold none of the largest, which one comparison tells.
 const BLOCK: usize = 8 * LANES;
 
-pub(super) fn likeliest(cpu: &Cpu, x: &Tensor, wanted: usize) -> Vec<Vec<Likely>> {
+pub(super) fn top_k(cpu: &Cpu, x: &Tensor, wanted: usize) -> Vec<Vec<ScoredIndex>> {
     let (rows, width) = x.shape();
-    let found: Vec<OnceLock<Vec<Likely>>> = (0..rows).map(|_| OnceLock::new()).collect();
+    let found: Vec<OnceLock<Vec<ScoredIndex>>> = (0..rows).map(|_| OnceLock::new()).collect();
     cpu.pool.run(cpu.pool.workers_for(rows * width * COST), |worker| {
         for row in worker.share(rows, 1) {
             let x = x.row(row);
@@ -36,16 +36,16 @@ pub(super) struct Largest<'a> {
 }
 
 impl Kernel for Largest<'_> {
-    type Output = Vec<Likely>;
+    type Output = Vec<ScoredIndex>;
 
     #[inline(always)]
-    fn run<V: Vector>(self) -> Vec<Likely> {
+    fn run<V: Vector>(self) -> Vec<ScoredIndex> {
         let Largest { x, wanted } = self;
-        let mut best: Vec<Likely> = Vec::with_capacity(wanted + 1);
+        let mut best: Vec<ScoredIndex> = Vec::with_capacity(wanted + 1);
         for (i, block) in x.chunks(BLOCK).enumerate() {
             // Up to the first `wanted` numbers, all of them are among the largest.
             let below =
-                |best: &[Likely], x: f32| best.len() == wanted && best.last().is_none_or(|last| x <= last.1);
+                |best: &[ScoredIndex], x: f32| best.len() == wanted && best.last().is_none_or(|last| x <= last.1);
             if below(&best, largest::<V>(block)) {
                 continue;
             }

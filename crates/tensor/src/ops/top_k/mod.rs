@@ -14,11 +14,11 @@ use crate::profile;
 use crate::tensor::Tensor;
 
 /// A place of a row, and the logarithm of its probability.
-pub type Likely = (u32, f32);
+pub type ScoredIndex = (u32, f32);
 
 /// The `wanted` likeliest places of each row of `x`, or all where there are fewer, the likeliest first; of equal ones, the
 /// one further left first.
-pub fn likeliest(x: &Tensor, wanted: usize) -> Vec<Vec<Likely>> {
+pub fn top_k(x: &Tensor, wanted: usize) -> Vec<Vec<ScoredIndex>> {
     let _span = profile::span("likeliest", x.device());
-    on_device!(x.device(), cpu => cpu::likeliest(cpu, x, wanted), _cuda => cuda::likeliest(x, wanted))
+    on_device!(x.device(), cpu => cpu::top_k(cpu, x, wanted), _cuda => cuda::top_k(x, wanted))
 }

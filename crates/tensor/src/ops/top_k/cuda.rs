@@ -1,11 +1,11 @@
-use super::Likely;
+use super::ScoredIndex;
 use super::cpu::Largest;
 use crate::lane::Isa;
 use crate::ops::softmax;
 use crate::tape::Var;
 use crate::tensor::Tensor;
 
-pub(super) fn likeliest(x: &Tensor, wanted: usize) -> Vec<Vec<Likely>> {
+pub(super) fn top_k(x: &Tensor, wanted: usize) -> Vec<Vec<ScoredIndex>> {
     let (rows, width) = x.shape();
     let probabilities = softmax(&Var::constant(x.clone()), &vec![width as u32; rows]).value().to_vec();
     let pick = |x| {
