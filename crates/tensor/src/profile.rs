@@ -23,11 +23,11 @@ use std::time::Instant;
 
 /// What one operation took.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Share {
+pub struct OpTime {
     /// The operation, as its function is called.
     pub name: &'static str,
     /// Which way it went.
-    pub way: Way,
+    pub phase: Phase,
     /// How often.
     pub calls: u64,
     /// How long in all, without what other operations took inside it.
@@ -36,7 +36,7 @@ pub struct Share {
 
 /// Which part of a training step an operation was called in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Phase {
     /// From inputs to a loss, or to an answer.
     Forward,
     /// From the loss to the gradients.
@@ -45,12 +45,12 @@ pub enum Way {
     Update,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Way::Forward => "forward",
-            Way::Back => "back",
-            Way::Update => "update",
+            Phase::Forward => "forward",
+            Phase::Back => "back",
+            Phase::Update => "update",
         })
     }
 }
@@ -61,7 +61,7 @@ thread_local! {
 }
 
 struct Profile {
-    shares: Vec<Share>,
+    shares: Vec<OpTime>,
     /// The shares of the operations that are under way, the innermost last.
     open: Vec<usize>,
     /// Up to when time has been dealt out.
@@ -78,11 +78,11 @@ impl Profile {
         self.until = now;
     }
 
-    fn begin(&mut self, name: &'static str, way: Way) {
+    fn begin(&mut self, name: &'static str, way: Phase) {
         self.deal_out();
-        let known = self.shares.iter().position(|share| (share.name, share.way) == (name, way));
+        let known = self.shares.iter().position(|share| (share.name, share.phase) == (name, way));
         let share = known.unwrap_or_else(|| {
-            self.shares.push(Share { name, way, calls: 0, seconds: 0.0 });
+            self.shares.push(OpTime { name, phase: way, calls: 0, seconds: 0.0 });
             self.shares.len() - 1
         });
         self.shares[share].calls += 1;
@@ -102,7 +102,7 @@ pub fn start() {
 }
 
 /// Ends it. Returns what was timed, in the order of the first calls.
-pub fn stop() -> Vec<Share> {
+pub fn stop() -> Vec<OpTime> {
     PROFILE.take().map_or_else(Vec::new, |profile| profile.shares)
 }
 
@@ -116,10 +116,10 @@ pub struct Span {
 
 /// Begins an operation. Its way back, which [`record`](crate::record) keeps, is timed under the same name.
 pub fn span(name: &'static str, device: &Device) -> Span {
-    enter(name, Way::Forward, device)
+    enter(name, Phase::Forward, device)
 }
 
-pub(crate) fn enter(name: &'static str, way: Way, device: &Device) -> Span {
+pub(crate) fn enter(name: &'static str, way: Phase, device: &Device) -> Span {
     if !PROFILE.with_borrow(Option::is_some) {
         return Span { device: None };
     }
@@ -176,8 +176,8 @@ mod tests {
         Optimiser::adam().clipped(1.0).step(&mut params, 0.1);
     }
 
-    fn calls(shares: &[Share]) -> Vec<(&'static str, Way, u64)> {
-        shares.iter().map(|share| (share.name, share.way, share.calls)).collect()
+    fn calls(shares: &[OpTime]) -> Vec<(&'static str, Phase, u64)> {
+        shares.iter().map(|share| (share.name, share.phase, share.calls)).collect()
     }
 
     #[test]
@@ -185,16 +185,16 @@ mod tests {
         start();
         update();
         let expected = [
-            ("linear", Way::Forward, 2),
-            ("tanh", Way::Forward, 1),
-            ("add", Way::Forward, 1),
-            ("cross_entropy", Way::Forward, 1),
-            ("cross_entropy", Way::Back, 1),
-            ("add", Way::Back, 1),
-            ("linear", Way::Back, 2),
-            ("tanh", Way::Back, 1),
-            ("gradient_norm", Way::Update, 1),
-            ("adam", Way::Update, 1),
+            ("linear", Phase::Forward, 2),
+            ("tanh", Phase::Forward, 1),
+            ("add", Phase::Forward, 1),
+            ("cross_entropy", Phase::Forward, 1),
+            ("cross_entropy", Phase::Back, 1),
+            ("add", Phase::Back, 1),
+            ("linear", Phase::Back, 2),
+            ("tanh", Phase::Back, 1),
+            ("gradient_norm", Phase::Update, 1),
+            ("adam", Phase::Update, 1),
         ];
         assert_eq!(calls(&stop()), expected);
     }
@@ -222,7 +222,7 @@ mod tests {
         drop(outer);
         let shares = stop();
         let total = began.elapsed().as_secs_f64();
-        assert_eq!(calls(&shares), [("outer", Way::Forward, 1), ("inner", Way::Forward, 1)]);
+        assert_eq!(calls(&shares), [("outer", Phase::Forward, 1), ("inner", Phase::Forward, 1)]);
         assert!(shares.iter().all(|share| share.seconds >= nap.as_secs_f64()), "{shares:?}");
         assert!(shares.iter().map(|share| share.seconds).sum::<f64>() <= total, "{shares:?} of {total}");
     }
@@ -232,7 +232,7 @@ mod tests {
         let x = Var::constant(Tensor::new(&device(), 2, 1, &[1.0, 2.0]));
         start();
         gather_rows(&x, &[1, 1]);
-        assert_eq!(calls(&stop()), [("gather_rows", Way::Forward, 1)]);
+        assert_eq!(calls(&stop()), [("gather_rows", Phase::Forward, 1)]);
     }
 
     #[test]
@@ -244,6 +244,6 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!(current(), None);
-        assert_eq!(calls(&stop()), [("failing", Way::Forward, 1)]);
+        assert_eq!(calls(&stop()), [("failing", Phase::Forward, 1)]);
     }
 }

@@ -5,7 +5,7 @@ use crate::cuda::Pointer;
 use crate::device::{Device, on_device};
 use crate::params::{Param, Params};
 use crate::product::{Packed, Update};
-use crate::profile::{self, Way};
+use crate::profile::{self, Phase};
 use crate::tensor::{Block, Slot, Tensor};
 use std::cell::RefCell;
 use std::fmt;
@@ -228,7 +228,7 @@ pub fn record_all(
     tape.0.borrow_mut().steps.push(Box::new(move |gradients| {
         let upstream: Vec<_> = gradients.slots[indices].iter_mut().map(Option::take).collect();
         if let Some(one) = upstream.iter().flatten().next() {
-            let _span = name.map(|name| profile::enter(name, Way::Back, one.device()));
+            let _span = name.map(|name| profile::enter(name, Phase::Back, one.device()));
             backward(gradients, upstream);
         }
     }));

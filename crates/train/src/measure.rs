@@ -4,7 +4,7 @@ use crate::error::TrainError;
 use crate::lessons::Lessons;
 use crate::trainer::Trainer;
 use couplet_data::{DataError, Example, Position};
-use couplet_tensor::profile::{self, Share};
+use couplet_tensor::profile::{self, OpTime};
 use std::time::Instant;
 
 /// Updates before the clock starts: the first ones take memory from the system, and compile kernels for a GPU.
@@ -21,7 +21,7 @@ pub struct Measured {
     /// With every operation timed, and waited for on a GPU: slower.
     pub profiled: Stretch,
     /// What each operation took of that, the longest first.
-    pub shares: Vec<Share>,
+    pub shares: Vec<OpTime>,
 }
 
 /// Some updates, one after the other.

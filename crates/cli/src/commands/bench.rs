@@ -1,6 +1,6 @@
 use crate::device::DeviceArguments;
 use crate::failure::Outcome;
-use couplet_tensor::profile::Share;
+use couplet_tensor::profile::OpTime;
 use couplet_tensor::{Device, Precision};
 use couplet_train::{
     AnyConfig, Corpus, Inherited, LabelledCorpus, Lessons, Measured, TextCorpus, Trainer, measure,
@@ -112,8 +112,8 @@ memory           {}
         )
     }
 
-    fn row(&self, share: &Share) -> String {
-        let Share { name, way, calls, seconds } = share;
+    fn row(&self, share: &OpTime) -> String {
+        let OpTime { name, phase: way, calls, seconds } = share;
         let part = percent(self.share(*seconds));
         format!("{name:23} {:8} {part:>6}  {seconds:>9.4}  {calls:>8}\n", way.to_string())
     }
@@ -136,10 +136,10 @@ memory           {}
 
     fn json(&self) -> Value {
         let Measured { speed, profiled, shares } = &self.measured;
-        let operation = |share: &Share| {
+        let operation = |share: &OpTime| {
             json!({
                 "name": share.name,
-                "phase": share.way.to_string(),
+                "phase": share.phase.to_string(),
                 "fraction": self.share(share.seconds),
                 "seconds": share.seconds,
                 "calls": share.calls,
@@ -177,20 +177,20 @@ fn megabytes(bytes: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use couplet_tensor::profile::Way;
+    use couplet_tensor::profile::Phase;
     use couplet_train::Stretch;
 
     /// 8 updates of 250 tokens in 2 s: 1000 tokens a second, 250 ms an update. Of 0.5 s, 0.4 s are the scan's and 0.05 s are
     /// Adam's; 0.05 s are left.
     fn report() -> Report {
-        let share = |name, way, calls, seconds| Share { name, way, calls, seconds };
+        let share = |name, way, calls, seconds| OpTime { name, phase: way, calls, seconds };
         Report {
             device: "cpu (2 threads, Portable)".to_owned(),
             precision: Precision::Fp32,
             measured: Measured {
                 speed: Stretch { updates: 8, tokens: 2000, seconds: 2.0 },
                 profiled: Stretch { updates: 2, tokens: 500, seconds: 0.5 },
-                shares: vec![share("scan", Way::Back, 2, 0.4), share("adam", Way::Update, 2, 0.05)],
+                shares: vec![share("scan", Phase::Back, 2, 0.4), share("adam", Phase::Update, 2, 0.05)],
             },
             process_bytes: Some(3 << 20),
             gpu_bytes: None,

@@ -14,7 +14,7 @@ use super::cpu;
 use super::cuda;
 use crate::device::on_device;
 use crate::params::Params;
-use crate::profile::{self, Way};
+use crate::profile::{self, Phase};
 use crate::tensor::Tensor;
 
 /// The moving average of a model's weights.
@@ -47,7 +47,7 @@ impl Average {
     /// Takes the weights in after a step, the first of which is 1.
     pub fn update(&mut self, params: &Params, step: u64) {
         let device = params.device().clone();
-        let _span = profile::enter("average", Way::Update, &device);
+        let _span = profile::enter("average", Phase::Update, &device);
         let (weights, kept) = (params.store(), self.kept(step));
         on_device!(&device,
             cpu => cpu::average(cpu, self.weights.data_mut(), weights.data(), kept),

@@ -38,14 +38,14 @@ pub mod reference;
 
 use crate::device::on_device;
 use crate::params::{Params, Stretch};
-use crate::profile::{self, Way};
+use crate::profile::{self, Phase};
 use crate::tensor::Tensor;
 pub use average::Average;
 
 /// The norm of all gradients together: 1 × 1.
 pub fn gradient_norm(params: &mut Params) -> Tensor {
     let device = params.device().clone();
-    let _span = profile::enter("gradient_norm", Way::Update, &device);
+    let _span = profile::enter("gradient_norm", Phase::Update, &device);
     let gradients = params.gradients();
     on_device!(&device, cpu => cpu::norm(cpu, gradients), cuda => cuda::norm(cuda, gradients))
 }
@@ -187,7 +187,7 @@ impl Optimiser {
     /// As [`Optimiser::step`], with a norm that is known already.
     pub fn step_with(&mut self, params: &mut Params, rate: f32, norm: Option<&Tensor>) {
         let device = params.device().clone();
-        let _span = profile::enter(self.rule.name(), Way::Update, &device);
+        let _span = profile::enter(self.rule.name(), Phase::Update, &device);
         self.steps += 1;
         if self.moments.is_empty() {
             let lengths = self.rule.memory(params);

@@ -1,6 +1,6 @@
 //! The self-test, on what every machine has.
 
-use couplet_tensor::profile::{self, Way};
+use couplet_tensor::profile::{self, Phase};
 use couplet_tensor::{Device, Isa, Precision, selftest};
 use std::collections::HashSet;
 
@@ -54,9 +54,9 @@ fn the_processor_passes() {
     for operation in OPERATIONS {
         assert!(names.iter().any(|name| name.starts_with(operation)), "{operation} in {names:?}");
         // A profile knows it too, both ways.
-        let ways: &[Way] = if operation == "adam" { &[Way::Update] } else { &[Way::Forward, Way::Back] };
+        let ways: &[Phase] = if operation == "adam" { &[Phase::Update] } else { &[Phase::Forward, Phase::Back] };
         for &way in ways {
-            let is_timed = shares.iter().any(|share| (share.name, share.way) == (operation, way));
+            let is_timed = shares.iter().any(|share| (share.name, share.phase) == (operation, way));
             assert!(is_timed, "{operation} {way} in {shares:?}");
         }
     }

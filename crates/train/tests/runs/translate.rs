@@ -3,7 +3,7 @@
 use couplet_data::Pair;
 use couplet_data::random::Random;
 use couplet_search::{Folder, Loaded, Translator};
-use couplet_tensor::profile::Way;
+use couplet_tensor::profile::Phase;
 use couplet_tensor::{Device, Isa};
 use couplet_train::{
     Config, Corpus, Event, Inherited, Reason, RunConfig, TrainError, Trained, Trainer, TrainingSet, measure,
@@ -288,16 +288,16 @@ fn the_operations_of_an_update_are_counted() {
     let measured = measure(&mut trainer, 6).unwrap();
     assert_eq!((measured.speed.updates, measured.profiled.updates), (6, 2));
     assert!(measured.speed.tokens > measured.profiled.tokens && measured.profiled.tokens > 0);
-    let calls = |name: &str, way: Way| {
-        let share = measured.shares.iter().find(|share| (share.name, share.way) == (name, way));
+    let calls = |name: &str, way: Phase| {
+        let share = measured.shares.iter().find(|share| (share.name, share.phase) == (name, way));
         share.map(|share| share.calls)
     };
-    for way in [Way::Forward, Way::Back] {
+    for way in [Phase::Forward, Phase::Back] {
         let counts = ["embedding", "recurrent", "scan", "linear", "dense", "cross_entropy"]
             .map(|name| calls(name, way));
         assert_eq!(counts, [4, 4, 2, 2, 6, 2].map(Some), "{way}");
     }
-    assert_eq!([calls("adam", Way::Update), calls("adam", Way::Forward)], [Some(2), None]);
+    assert_eq!([calls("adam", Phase::Update), calls("adam", Phase::Forward)], [Some(2), None]);
     let inside: f64 = measured.shares.iter().map(|share| share.seconds).sum();
     assert!(inside <= measured.profiled.seconds && measured.outside() >= 0.0);
 }
