@@ -32,7 +32,7 @@ pub use score::{AttentionKind, Score, ScoreKind};
 use crate::config::{AttentionConfig, LocalKind};
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::{Focusing, Local, Memory, attend_focused, linear, scale};
+use couplet_tensor::ops::{ModifierWeights, LocalAttention, Memory, attend_focused, linear, scale};
 use couplet_tensor::{Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ impl Attention {
     pub fn forward(&self, pass: &Pass, states: &Var, steps: &[u32], memory: &Memory) -> [Var; 2] {
         let [query, vector] = self.weights(pass);
         let query = query.map_or_else(|| states.clone(), |query| linear(states, &query, None));
-        let focus = self.focusing(pass).focus(states, steps, None, memory);
+        let focus = self.focusing(pass).modifiers(states, steps, None, memory);
         attend_focused(self.score.engine(), &query, vector.as_ref(), memory, &focus)
     }
 
@@ -149,12 +149,12 @@ impl Attention {
     }
 
     /// What bends it, as the engine takes it.
-    pub(crate) fn focusing(&self, pass: &Pass) -> Focusing {
-        let local = |(reach, predict): (usize, Option<[Param; 2]>)| Local {
-            reach,
+    pub(crate) fn focusing(&self, pass: &Pass) -> ModifierWeights {
+        let local = |(reach, predict): (usize, Option<[Param; 2]>)| LocalAttention {
+            half_width: reach,
             predict: predict.map(|weights| weights.map(|weight| pass.var(weight))),
         };
-        Focusing { local: self.local.map(local), coverage: self.coverage.map(|param| pass.var(param)) }
+        ModifierWeights { local: self.local.map(local), coverage: self.coverage.map(|param| pass.var(param)) }
     }
 
     /// How many times it looks at the source in each step.

@@ -4,7 +4,7 @@
 
 use couplet_tensor::cell::Lstm;
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, CrossEntropy, Focusing, LayerWeights, Memory, Scan, ScanState, concat_columns,
+    AnyCell, AnyScore, CrossEntropy, ModifierWeights, LayerWeights, Memory, Scan, ScanState, concat_columns,
     cross_entropy, embedding, gather_rows, linear, recurrent, tanh,
 };
 use couplet_tensor::score::Additive;
@@ -183,7 +183,7 @@ impl Model {
             layers: self.decoder.iter().map(|layer| layer.weights(on)).collect(),
             query: Some(on(self.query)),
             vector: Some(on(self.vector)),
-            focus: Focusing::default(),
+            focus: ModifierWeights::default(),
         };
         let zero = scan.zero_state(batch.target_rows.batch(), &memory);
         let start = ScanState { layers: starts, ..zero };

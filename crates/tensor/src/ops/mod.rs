@@ -34,7 +34,7 @@ pub use arrange::{
     steps_before,
 };
 pub use attention::{
-    AnyScore, Coverage, Focus, Focusing, Local, LocalWindow, Memory, Place, attend, attend_focused,
+    AnyScore, Coverage, AttentionModifiers, ModifierWeights, LocalAttention, LocalWindow, Memory, WindowCenter, attend, attend_focused,
 };
 pub use cell_step::cell_step;
 pub use convolution::{Window, convolution};

@@ -5,8 +5,8 @@ use crate::activation::{Identity, Relu, Sigmoid, Tanh};
 use crate::cell::{Gru, Lstm, Simple};
 use crate::ops::dense::GatedLinear;
 use crate::ops::{
-    AnyCell, AnyScore, Coverage, Dropout, DropoutMask, Focus, Focusing, GateNorm, LayerWeights, Local,
-    LocalWindow, Memory, MultiHead, Norm, Past, Place, Scan, ScanState, DropoutScope, Window, attend,
+    AnyCell, AnyScore, Coverage, Dropout, DropoutMask, AttentionModifiers, ModifierWeights, GateNorm, LayerWeights, LocalAttention,
+    LocalWindow, Memory, MultiHead, Norm, Past, WindowCenter, Scan, ScanState, DropoutScope, Window, attend,
     attend_focused, attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::Turned,
     self_attention, sigmoid,
 };
@@ -284,9 +284,9 @@ fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
             let (keys, values) = (vars[1].clone(), vars[2].clone());
             let memory = Memory { keys, values, heads, rows: Arc::clone(&rows), of: Arc::clone(&of) };
             let place =
-                |share| if share { Place::Share(sigmoid(&vars[3])) } else { Place::Step(vars[3].clone()) };
-            let focus = Focus {
-                window: bend.window.map(|(reach, share)| LocalWindow { reach, place: place(share) }),
+                |share| if share { WindowCenter::Fraction(sigmoid(&vars[3])) } else { WindowCenter::Step(vars[3].clone()) };
+            let focus = AttentionModifiers {
+                window: bend.window.map(|(reach, share)| LocalWindow { half_width: reach, center: place(share) }),
                 coverage: bend.covered.then(|| Coverage { so_far: vars[4].clone(), weight: vars[5].clone() }),
             };
             attend_focused(score, &vars[0], vars.get(6), &memory, &focus).to_vec()
@@ -317,7 +317,7 @@ fn focused_decoders(cell: AnyCell, score: AnyScore, name: &str) -> Vec<Case> {
             // Behind a product, a window is so large that it ends nowhere: where products round otherwise, its end jumps.
             let reach = if predicted { 1000 } else { 3 };
             let focus =
-                Focusing { local: Some(Local { reach, predict }), coverage: Some(vars[own + 2].clone()) };
+                ModifierWeights { local: Some(LocalAttention { half_width: reach, predict }), coverage: Some(vars[own + 2].clone()) };
             let result = Scan { focus, ..scan }.sequence(&x, &decoder.targets, &start, &memory);
             vec![result.states, result.contexts, result.weights]
         })
@@ -540,7 +540,7 @@ impl Decoder {
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
         let memory = Memory { keys, values, heads: self.heads, rows, of };
         let scan =
-            Scan { cell, score, layers, query, vector: vars.next().cloned(), focus: Focusing::default() };
+            Scan { cell, score, layers, query, vector: vars.next().cloned(), focus: ModifierWeights::default() };
         (x, ScanState::new(first, context), memory, scan)
     }
 }

@@ -4,7 +4,7 @@ use crate::support::{Input, isas, layer_inputs, layer_weights, numbers};
 use couplet_tensor::activation::{Relu, Sigmoid};
 use couplet_tensor::cell::{Gru, Lstm, Simple};
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, Focusing, Memory, Pooling, Scan, flatten_steps, linear, logistic_loss, pool,
+    AnyCell, AnyScore, ModifierWeights, Memory, Pooling, Scan, flatten_steps, linear, logistic_loss, pool,
     recurrent, repeat_over_steps, steps_before,
 };
 use couplet_tensor::score::{Additive, Linear};
@@ -77,7 +77,7 @@ fn give(x: &Var, rows: &Arc<SequenceLayout>, weights: &[Var]) -> Given {
         layers: vec![gru],
         query: Some(query),
         vector: None,
-        focus: Focusing::default(),
+        focus: ModifierWeights::default(),
     };
     let first = scan.sequence(&before, rows, &scan.zero_state(rows.batch(), &by_linear), &by_linear);
     let by_additive = memory(states.clone(), 2);
@@ -87,7 +87,7 @@ fn give(x: &Var, rows: &Arc<SequenceLayout>, weights: &[Var]) -> Given {
         layers: vec![lstm],
         query: None,
         vector: Some(vector),
-        focus: Focusing::default(),
+        focus: ModifierWeights::default(),
     };
     let second = scan.sequence(&before, rows, &scan.zero_state(rows.batch(), &by_additive), &by_additive);
     Given {

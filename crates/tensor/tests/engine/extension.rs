@@ -2,7 +2,7 @@
 
 use couplet_tensor::cell::Cell;
 use couplet_tensor::lane::Lane;
-use couplet_tensor::ops::{AnyCell, AnyScore, Focusing, LayerWeights, Memory, Scan, attend};
+use couplet_tensor::ops::{AnyCell, AnyScore, ModifierWeights, LayerWeights, Memory, Scan, attend};
 use couplet_tensor::random::{Stream, unit};
 use couplet_tensor::score::Score;
 use couplet_tensor::{Device, Isa, Params, SequenceLayout, Tape, Tensor, Var};
@@ -104,7 +104,7 @@ fn both_in_a_fused_scan() {
             layers: vec![layer],
             query: Some(query),
             vector: None,
-            focus: Focusing::default(),
+            focus: ModifierWeights::default(),
         };
         let x = leaf(target.total(), 2);
         let start = scan.zero_state(target.batch(), &memory);

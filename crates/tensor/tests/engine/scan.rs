@@ -6,7 +6,7 @@ use crate::support::{
 };
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
-use couplet_tensor::ops::{AnyCell, AnyScore, Focusing, Memory, Scan, ScanState, Scanned, gather_rows};
+use couplet_tensor::ops::{AnyCell, AnyScore, ModifierWeights, Memory, Scan, ScanState, Scanned, gather_rows};
 use couplet_tensor::score::{Additive, Dot, Score};
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl Case {
         let start = (0..self.layers).map(|_| vars.by_ref().take(cell.parts()).cloned().collect()).collect();
         let query = if self.projected { vars.next().cloned() } else { None };
         let scan =
-            Scan { cell, score, layers, query, vector: vars.next().cloned(), focus: Focusing::default() };
+            Scan { cell, score, layers, query, vector: vars.next().cloned(), focus: ModifierWeights::default() };
         let start = ScanState::new(start, context);
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
         let memory = Memory { keys, values, heads: self.heads, rows, of };

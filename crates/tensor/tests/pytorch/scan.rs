@@ -3,7 +3,7 @@
 use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices, memory_of};
 use couplet_tensor::activation::Sigmoid;
 use couplet_tensor::cell::{Gru, Lstm};
-use couplet_tensor::ops::{AnyCell, AnyScore, Focusing, Memory, Scan, ScanState};
+use couplet_tensor::ops::{AnyCell, AnyScore, ModifierWeights, Memory, Scan, ScanState};
 use couplet_tensor::score::{Additive, Dot, Linear};
 
 #[test]
@@ -57,7 +57,7 @@ fn check(cell: AnyCell, score: AnyScore, mut case: Case, way: Way) {
         layers: (0..2).map(|l| case.layer(&format!("l{l}"))).collect(),
         query: case.weight_if_any("query"),
         vector: case.weight_if_any("vector"),
-        focus: Focusing::default(),
+        focus: ModifierWeights::default(),
     };
     let first = |case: &mut Case, l: usize| {
         parts.iter().map(|part| case.input(&format!("start_{part}_l{l}"), &batch)).collect()

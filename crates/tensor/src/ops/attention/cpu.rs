@@ -1,7 +1,7 @@
 //! Attention of many rows. Going back, each source is dealt to one worker, with all rows that read it.
 
-use super::row::{Backward, Bend, BendBack, Covered, Forward, Source, Sources, ValuesBack, Window, part};
-use super::{AnyScore, Focus, Memory};
+use super::row::{Backward, RowModifiers, RowModifierGradients, RowCoverage, Forward, Source, Sources, ValuesBack, Window, part};
+use super::{AnyScore, AttentionModifiers, Memory};
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
 use crate::pool::Worker;
@@ -26,40 +26,40 @@ pub(crate) struct Attending<'a> {
     pub(crate) query: Grid<'a>,
     pub(crate) vector: &'a [f32],
     pub(crate) memory: Sources<'a>,
-    pub(crate) focus: FocusRows<'a>,
+    pub(crate) focus: ModifierRows<'a>,
     pub(crate) weights: Grid<'a>,
     pub(crate) context: Grid<'a>,
 }
 
-/// The tensors of many rows' [`Focus`].
+/// The tensors of many rows' [`AttentionModifiers`].
 #[derive(Clone, Copy, Default)]
-pub(crate) struct FocusRows<'a> {
+pub(crate) struct ModifierRows<'a> {
     /// The places, whether they are shares of the length, and the reach.
     window: Option<(&'a Tensor, bool, usize)>,
     /// The weights so far, and what they are multiplied with.
     coverage: Option<(&'a Tensor, &'a [f32])>,
 }
 
-impl<'a> FocusRows<'a> {
-    fn new(focus: &'a Focus) -> Self {
+impl<'a> ModifierRows<'a> {
+    fn new(focus: &'a AttentionModifiers) -> Self {
         let window = focus.window.as_ref();
         let coverage = focus.coverage.as_ref();
-        FocusRows {
-            window: window.map(|window| (window.place.var().value(), window.place.is_share(), window.reach)),
+        ModifierRows {
+            window: window.map(|window| (window.center.var().value(), window.center.is_fraction(), window.half_width)),
             coverage: coverage.map(|coverage| (coverage.so_far.value(), coverage.weight.value().data())),
         }
     }
 
     /// What bends the attention of a row, in a head's columns.
-    fn at(&self, row: usize, head: usize, source: Source<'a>) -> Bend<'a> {
+    fn at(&self, row: usize, head: usize, source: Source<'a>) -> RowModifiers<'a> {
         let window = |(places, share, reach): (&Tensor, bool, usize)| {
             Window::new(places.row(row)[head], share, reach, source.length())
         };
-        let covered = |(so_far, weight): (&'a Tensor, &'a [f32])| Covered {
+        let covered = |(so_far, weight): (&'a Tensor, &'a [f32])| RowCoverage {
             so_far: &so_far.row(row)[source.weight_columns()],
             weight: &weight[source.key_columns()],
         };
-        Bend { window: self.window.map(window), coverage: self.coverage.map(covered) }
+        RowModifiers { window: self.window.map(window), coverage: self.coverage.map(covered) }
     }
 }
 
@@ -156,7 +156,7 @@ impl AttendingBack<'_> {
                     dquery: self.dquery.row_mut(row, keys.clone()),
                     dkeys: self.dkeys,
                     dvector: self.dvector.row_mut(at, if score.has_vector() { keys.clone() } else { 0..0 }),
-                    dbend: BendBack {
+                    dbend: RowModifierGradients {
                         dplace: self.dplace.row_mut(row, windowed),
                         dso_far: self.dso_far.row_mut(row, covered(steps)),
                         dweight: self.dcover.row_mut(at, covered(keys)),
@@ -180,7 +180,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub(crate) fn new(cpu: &Cpu, score: AnyScore, rows: usize, memory: &Memory, focus: &Focus) -> Sums {
+    pub(crate) fn new(cpu: &Cpu, score: AnyScore, rows: usize, memory: &Memory, focus: &AttentionModifiers) -> Sums {
         let device = memory.keys.device();
         let (depth, batch) = (memory.keys.columns(), memory.rows.batch());
         let covered = |columns| if focus.coverage.is_some() { columns } else { 0 };
@@ -220,7 +220,7 @@ pub(super) fn forward(
     query: &Tensor,
     vector: Option<&Tensor>,
     memory: &Memory,
-    focus: &Focus,
+    focus: &AttentionModifiers,
 ) -> (Tensor, Tensor) {
     let (rows, device) = (query.rows(), query.device());
     let mut context = Tensor::scratch(device, rows, memory.values.columns());
@@ -231,7 +231,7 @@ pub(super) fn forward(
         query: query.grid(),
         vector: vector.map_or(&[], Tensor::data),
         memory,
-        focus: FocusRows::new(focus),
+        focus: ModifierRows::new(focus),
         weights: weights.grid_mut(),
         context: context.grid_mut(),
     };
@@ -255,7 +255,7 @@ pub(super) fn backward(
     query: &Var,
     vector: Option<&Var>,
     memory: &Memory,
-    focus: &Focus,
+    focus: &AttentionModifiers,
 ) {
     let rows = query.rows();
     let mut sums = Sums::new(cpu, score, rows, memory, focus);
@@ -265,7 +265,7 @@ pub(super) fn backward(
         query: query.value().grid(),
         vector: vector.map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
-        focus: FocusRows::new(focus),
+        focus: ModifierRows::new(focus),
         weights: weights.grid(),
         context: Grid::reading(&[], 0),
     };
@@ -279,7 +279,7 @@ pub(super) fn backward(
     let alone = SequenceLayout::new(&vec![1; rows]);
     gradients.add(query, sums.dquery.clone());
     if let Some(window) = &focus.window {
-        gradients.add(window.place.var(), sums.dplace.clone());
+        gradients.add(window.center.var(), sums.dplace.clone());
     }
     if let Some(coverage) = &focus.coverage {
         gradients.add(&coverage.so_far, sums.dso_far.clone());

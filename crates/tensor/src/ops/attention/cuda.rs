@@ -2,7 +2,7 @@
 //! values and vector are computed from them in one go, each number by one thread: no matter who reads a source, and in which
 //! order, nothing is added up by two.
 
-use super::{AnyScore, Focus, Memory};
+use super::{AnyScore, AttentionModifiers, Memory};
 use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
 use crate::lane::source::{Symbol, function};
 use crate::ops::sums::cuda::column_sums;
@@ -48,14 +48,14 @@ pub(crate) struct Attending<'a> {
     of: Indices,
     vector: Option<Pointer>,
     /// None, where nothing is bent: then simpler kernels do.
-    focus: Option<&'a Focus>,
+    focus: Option<&'a AttentionModifiers>,
     forward: Kernel,
     backward: Kernel,
 }
 
-/// The gradients of a [`Focus`], where there is one.
+/// The gradients of a [`AttentionModifiers`], where there is one.
 #[derive(Default)]
-pub(crate) struct FocusBack {
+pub(crate) struct ModifierGradients {
     /// count × heads
     places: Option<Tensor>,
     /// count × heads·source steps
@@ -78,7 +78,7 @@ impl<'a> Attending<'a> {
         score: AnyScore,
         memory: &'a Memory,
         vector: Option<&Tensor>,
-        focus: Option<&'a Focus>,
+        focus: Option<&'a AttentionModifiers>,
     ) -> Attending<'a> {
         let device = memory.keys.device();
         let [forward, backward] =
@@ -101,9 +101,9 @@ impl<'a> Attending<'a> {
         let Some(focus) = self.focus else { return Vec::new() };
         let (window, coverage) = (focus.window.as_ref(), focus.coverage.as_ref());
         vec![
-            window.map(|window| window.place.var().value().pointer()).into(),
-            window.map_or(0, |window| window.reach).into(),
-            window.is_some_and(|window| window.place.is_share()).into(),
+            window.map(|window| window.center.var().value().pointer()).into(),
+            window.map_or(0, |window| window.half_width).into(),
+            window.is_some_and(|window| window.center.is_fraction()).into(),
             coverage.map(|coverage| coverage.so_far.value().pointer()).into(),
             coverage.map(|coverage| coverage.weight.value().pointer()).into(),
         ]
@@ -154,9 +154,9 @@ impl<'a> Attending<'a> {
         dweights: Option<Pointer>,
         denergies: Pointer,
         dquery: Pointer,
-    ) -> FocusBack {
+    ) -> ModifierGradients {
         let device = self.memory.keys.device();
-        let mut back = FocusBack::default();
+        let mut back = ModifierGradients::default();
         let mut of_focus: Vec<Arg> = Vec::new();
         if let Some(focus) = self.focus {
             let scratch = |columns| Tensor::scratch(device, rows.count, columns);
@@ -263,7 +263,7 @@ pub(super) fn forward(
     query: &Tensor,
     vector: Option<&Tensor>,
     memory: &Memory,
-    focus: &Focus,
+    focus: &AttentionModifiers,
 ) -> (Tensor, Tensor) {
     let (rows, device) = (query.rows(), query.device());
     let mut context = Tensor::scratch(device, rows, memory.values.columns());
@@ -284,7 +284,7 @@ pub(super) fn backward(
     query: &Var,
     vector: Option<&Var>,
     memory: &Memory,
-    focus: &Focus,
+    focus: &AttentionModifiers,
 ) {
     let ((rows, columns), device) = (query.shape(), query.device());
     let mut dquery = Tensor::scratch(device, rows, columns);
@@ -296,7 +296,7 @@ pub(super) fn backward(
         attending.backward(own, dcontext.pointer(), dweights, denergies.pointer_mut(), dquery.pointer_mut());
     gradients.add(query, dquery);
     if let (Some(window), Some(dplaces)) = (&focus.window, back.places) {
-        gradients.add(window.place.var(), dplaces);
+        gradients.add(window.center.var(), dplaces);
     }
     if let (Some(coverage), Some(dso_far)) = (&focus.coverage, back.so_far) {
         gradients.add(&coverage.so_far, dso_far);

@@ -15,7 +15,7 @@
 //! Row `i` reads the source at place `of[i]`, so that keys and values need not be copied when several rows read the same
 //! source or the rows change their order. An empty source gives a zero context.
 //!
-//! [`attend_focused`] may be bent ([`Focus`]): by a window, outside of which weights are zero, and by what was looked at before.
+//! [`attend_focused`] may be bent ([`AttentionModifiers`]): by a window, outside of which weights are zero, and by what was looked at before.
 //!
 //! Back: `dv_j = a_j·dc`, `da_j = v_j·dc` (plus the gradient of the weights themselves), then through the softmax to the
 //! energies, and term by term to query, key and vector; the terms are computed again, not kept. In a window whose weights are
@@ -26,12 +26,12 @@ mod any_score;
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
-mod focus;
+mod modifiers;
 pub mod reference;
 pub(crate) mod row;
 
 pub use any_score::AnyScore;
-pub use focus::{Coverage, Focus, Focusing, Local, LocalWindow, Place};
+pub use modifiers::{Coverage, AttentionModifiers, ModifierWeights, LocalAttention, LocalWindow, WindowCenter};
 
 use crate::device::on_device;
 use crate::profile;
@@ -87,7 +87,7 @@ impl Memory {
 
 /// The context of each row and the weights that made it; see the [module](self).
 pub fn attend(score: AnyScore, query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
-    attend_focused(score, query, vector, memory, &Focus::default())
+    attend_focused(score, query, vector, memory, &AttentionModifiers::default())
 }
 
 /// The same, bent by a focus.
@@ -96,7 +96,7 @@ pub fn attend_focused(
     query: &Var,
     vector: Option<&Var>,
     memory: &Memory,
-    focus: &Focus,
+    focus: &AttentionModifiers,
 ) -> [Var; 2] {
     let _span = profile::span("attend", query.device());
     memory.check(score, query.rows(), query.columns(), vector);

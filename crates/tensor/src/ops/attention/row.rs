@@ -113,9 +113,9 @@ pub(super) fn part(vector: &[f32], range: Range<usize>) -> &[f32] {
 
 /// What bends the attention of a head's row.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Bend<'a> {
+pub(crate) struct RowModifiers<'a> {
     pub(crate) window: Option<Window>,
-    pub(crate) coverage: Option<Covered<'a>>,
+    pub(crate) coverage: Option<RowCoverage<'a>>,
 }
 
 /// The steps around a place.
@@ -129,7 +129,7 @@ pub(crate) struct Window {
 
 /// The weights so far, and what they are multiplied with where they are added to a key.
 #[derive(Clone, Copy)]
-pub(crate) struct Covered<'a> {
+pub(crate) struct RowCoverage<'a> {
     pub(crate) so_far: &'a [f32],
     pub(crate) weight: &'a [f32],
 }
@@ -177,7 +177,7 @@ impl Window {
     }
 }
 
-impl Bend<'_> {
+impl RowModifiers<'_> {
     /// The steps that are looked at.
     #[inline(always)]
     fn steps(&self, length: usize) -> Range<usize> {
@@ -191,7 +191,7 @@ impl Bend<'_> {
     }
 }
 
-impl Covered<'_> {
+impl RowCoverage<'_> {
     /// Some places of a key, with the coverage of its step.
     #[inline(always)]
     fn key<V: Vector>(&self, step: usize, key: &[f32], range: Range<usize>) -> V {
@@ -234,7 +234,7 @@ pub(crate) struct Forward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
     pub(crate) source: Source<'a>,
-    pub(crate) bend: Bend<'a>,
+    pub(crate) bend: RowModifiers<'a>,
     pub(crate) weights: &'a mut [f32],
     pub(crate) context: &'a mut [f32],
 }
@@ -271,7 +271,7 @@ pub(crate) struct Backward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
     pub(crate) source: Source<'a>,
-    pub(crate) bend: Bend<'a>,
+    pub(crate) bend: RowModifiers<'a>,
     pub(crate) weights: &'a [f32],
     pub(crate) dcontext: &'a [f32],
     pub(crate) dweights: Option<&'a [f32]>,
@@ -283,11 +283,11 @@ pub(crate) struct Backward<'a> {
     pub(crate) dkeys: Grid<'a>,
     /// Added to; empty where the score has no vector.
     pub(crate) dvector: &'a mut [f32],
-    pub(crate) dbend: BendBack<'a>,
+    pub(crate) dbend: RowModifierGradients<'a>,
 }
 
 /// Where the gradients of what bends the attention go; each is empty where there is no such thing.
-pub(crate) struct BendBack<'a> {
+pub(crate) struct RowModifierGradients<'a> {
     /// Overwritten: that of the window's place.
     pub(crate) dplace: &'a mut [f32],
     /// Overwritten: those of the weights so far.
@@ -362,7 +362,7 @@ struct TermsBack<'a, V> {
     gradients: [&'a mut [f32]; 3],
     denergy: V,
     step: usize,
-    covered: Option<Covered<'a>>,
+    covered: Option<RowCoverage<'a>>,
     dweight: &'a mut [f32],
     dso_far: V,
 }

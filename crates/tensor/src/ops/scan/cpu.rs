@@ -5,8 +5,8 @@
 
 use super::{Moving, Parents, Saved, Scan, ScanState, is_identity};
 use crate::device::Cpu;
-use crate::ops::attention::Focus;
-use crate::ops::attention::cpu::{Attending, FocusRows, Readers, Sums, memory_gradients};
+use crate::ops::attention::AttentionModifiers;
+use crate::ops::attention::cpu::{Attending, ModifierRows, Readers, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
 use crate::ops::embedding::take_rows;
 use crate::ops::linear::multiply_weight;
@@ -155,7 +155,7 @@ pub(super) fn forward(
         query: query_grid.unwrap_or(top),
         vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
-        focus: FocusRows::default(),
+        focus: ModifierRows::default(),
         weights: weights.grid_mut(),
         context: contexts.grid_mut(),
     };
@@ -237,11 +237,11 @@ pub(super) fn backward(
         query: queries.as_ref().unwrap_or(&states[top][0]).grid(),
         vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
         memory: Sources::new(memory),
-        focus: FocusRows::default(),
+        focus: ModifierRows::default(),
         weights: weights.grid(),
         context: contexts.grid(),
     };
-    let mut sums = Sums::new(cpu, scan.score, rows.total(), memory, &Focus::default());
+    let mut sums = Sums::new(cpu, scan.score, rows.total(), memory, &AttentionModifiers::default());
     let dcontext_grid = dcontexts.grid_mut();
     let back = sums.grids(dcontext_grid, of_weights.as_ref());
     let moving: Vec<_> = running.iter_mut().map(|layer| parts(layer)).collect();

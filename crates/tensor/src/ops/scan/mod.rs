@@ -14,7 +14,7 @@
 //! | states, contexts | packed target rows × hidden, × width |
 //! | weights | packed target rows × heads·source steps |
 //!
-//! Attention may be bent in every step ([`Focusing`]): by a window around a place, or by the weights of all steps before.
+//! Attention may be bent in every step ([`ModifierWeights`]): by a window around a place, or by the weights of all steps before.
 //!
 //! The step takes the context of the step before, computed from the state before: so it is also the order in which the
 //! context is computed first and enters the state, where `c_0` is the context of the first state.
@@ -31,7 +31,7 @@ pub mod reference;
 use super::recurrent::check_start;
 use super::time_loop::Saved as LayerPass;
 use super::{
-    AnyCell, AnyScore, Focusing, LayerWeights, Memory, add, attend_focused, cell_step, concat_columns,
+    AnyCell, AnyScore, ModifierWeights, LayerWeights, Memory, add, attend_focused, cell_step, concat_columns,
     concat_rows, gather_rows, linear, row_block,
 };
 use crate::device::on_device;
@@ -55,7 +55,7 @@ pub struct Scan {
     /// 1 × heads·depth, for scores that have a vector
     pub vector: Option<Var>,
     /// What bends the attention.
-    pub focus: Focusing,
+    pub focus: ModifierWeights,
 }
 
 /// Where a decoder stands.
@@ -171,7 +171,7 @@ impl Scan {
         }
         let query = self.query.as_ref().map_or_else(|| input.clone(), |query| linear(&input, query, None));
         let steps = vec![state.step as u32; x.rows()];
-        let focus = self.focus.focus(&input, &steps, state.covered.as_ref(), memory);
+        let focus = self.focus.modifiers(&input, &steps, state.covered.as_ref(), memory);
         let [context, weights] = attend_focused(self.score, &query, self.vector.as_ref(), memory, &focus);
         let covered = focus.coverage.map(|coverage| add(&coverage.so_far, &weights));
         (ScanState { layers, context, covered, step: state.step + 1 }, weights)

@@ -5,7 +5,7 @@ use crate::tensor::Tensor;
 
 /// What bends attention besides its score; nothing, where nothing is said.
 #[derive(Clone, Debug, Default)]
-pub struct Focus {
+pub struct AttentionModifiers {
     /// The steps that are looked at.
     pub window: Option<LocalWindow>,
     /// The weights that they had before.
@@ -16,30 +16,30 @@ pub struct Focus {
 #[derive(Clone, Debug)]
 pub struct LocalWindow {
     /// `D`, the steps on either side.
-    pub reach: usize,
+    pub half_width: usize,
     /// `p`, the middle.
-    pub place: Place,
+    pub center: WindowCenter,
 }
 
 /// The middle of a window, for each head of each row: rows × heads.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum WindowCenter {
     /// A step of the source, or its last one where it is shorter. It gets no gradient.
     Step(Var),
     /// A share of the source's length, from 0 to 1: `p = S·share`. Behind the softmax, weights are multiplied by
     /// `exp(−(j − p)²/(2σ²))` with `σ = D/2`.
-    Share(Var),
+    Fraction(Var),
 }
 
-impl Place {
+impl WindowCenter {
     pub(crate) fn var(&self) -> &Var {
         match self {
-            Place::Step(var) | Place::Share(var) => var,
+            WindowCenter::Step(var) | WindowCenter::Fraction(var) => var,
         }
     }
 
-    pub(crate) fn is_share(&self) -> bool {
-        matches!(self, Place::Share(_))
+    pub(crate) fn is_fraction(&self) -> bool {
+        matches!(self, WindowCenter::Fraction(_))
     }
 }
 
@@ -53,16 +53,16 @@ pub struct Coverage {
     pub weight: Var,
 }
 
-impl Focus {
+impl AttentionModifiers {
     /// Itself, where it bends anything.
     #[cfg(feature = "cuda")]
-    pub(crate) fn bent(&self) -> Option<&Focus> {
+    pub(crate) fn bent(&self) -> Option<&AttentionModifiers> {
         (self.window.is_some() || self.coverage.is_some()).then_some(self)
     }
 
     /// All that may get gradients.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Var> {
-        let place = self.window.as_ref().map(|window| window.place.var());
+        let place = self.window.as_ref().map(|window| window.center.var());
         place
             .into_iter()
             .chain(self.coverage.iter().flat_map(|coverage| [&coverage.so_far, &coverage.weight]))
@@ -70,8 +70,8 @@ impl Focus {
 
     pub(crate) fn check(&self, readers: usize, memory: &Memory) {
         if let Some(window) = &self.window {
-            assert!(window.reach > 0, "a window without steps");
-            assert_eq!(window.place.var().shape(), (readers, memory.heads), "a place for each head");
+            assert!(window.half_width > 0, "a window without steps");
+            assert_eq!(window.center.var().shape(), (readers, memory.heads), "a place for each head");
         }
         if let Some(coverage) = &self.coverage {
             let shape = (readers, memory.weight_columns());
@@ -81,26 +81,26 @@ impl Focus {
     }
 }
 
-/// The weights from which a decoder makes the [`Focus`] of its steps; none, where its attention is not bent.
+/// The weights from which a decoder makes the [`AttentionModifiers`] of its steps; none, where its attention is not bent.
 #[derive(Clone, Debug, Default)]
-pub struct Focusing {
+pub struct ModifierWeights {
     /// Where local attention looks.
-    pub local: Option<Local>,
+    pub local: Option<LocalAttention>,
     /// `w` of the [`Coverage`].
     pub coverage: Option<Var>,
 }
 
 /// Where local attention looks.
 #[derive(Clone, Debug)]
-pub struct Local {
+pub struct LocalAttention {
     /// The steps on either side of the middle.
-    pub reach: usize,
+    pub half_width: usize,
     /// `W` and `v` of `p = S·σ(vᵀ tanh(W·s))`: size × hidden and heads × size. Without them, step `t` of the target looks around
     /// step `t` of the source.
     pub predict: Option<[Var; 2]>,
 }
 
-impl Focusing {
+impl ModifierWeights {
     /// Whether nothing is bent.
     pub fn is_none(&self) -> bool {
         self.local.is_none() && self.coverage.is_none()
@@ -108,25 +108,25 @@ impl Focusing {
 
     /// The focus of states, of which the `i`-th takes step `steps[i]` of its target; `covered` are the weights so far, zero where
     /// there are none yet.
-    pub fn focus(&self, states: &Var, steps: &[u32], covered: Option<&Var>, memory: &Memory) -> Focus {
-        let window = |local: &Local| LocalWindow {
-            reach: local.reach,
-            place: match &local.predict {
+    pub fn modifiers(&self, states: &Var, steps: &[u32], covered: Option<&Var>, memory: &Memory) -> AttentionModifiers {
+        let window = |local: &LocalAttention| LocalWindow {
+            half_width: local.half_width,
+            center: match &local.predict {
                 Some([weight, vector]) => {
                     let hidden = tanh(&linear(states, weight, None)); // [rows, size]
-                    Place::Share(sigmoid(&linear(&hidden, vector, None))) // [rows, heads]
+                    WindowCenter::Fraction(sigmoid(&linear(&hidden, vector, None))) // [rows, heads]
                 }
                 None => {
                     assert_eq!(steps.len(), states.rows(), "a step for each state");
                     let places: Vec<f32> =
                         steps.iter().flat_map(|&step| vec![step as f32; memory.heads]).collect();
                     let places = Tensor::new(states.device(), steps.len(), memory.heads, &places);
-                    Place::Step(Var::constant(places))
+                    WindowCenter::Step(Var::constant(places))
                 }
             },
         };
         let zeros = || Var::constant(Tensor::zeros(states.device(), states.rows(), memory.weight_columns()));
-        Focus {
+        AttentionModifiers {
             window: self.local.as_ref().map(window),
             coverage: self.coverage.as_ref().map(|weight| Coverage {
                 so_far: covered.cloned().unwrap_or_else(zeros),
