@@ -1,7 +1,7 @@
 //! Token sequences, packed for a model.
 
 use couplet_tensor::SequenceLayout;
-use couplet_tensor::ops::Copied;
+use couplet_tensor::ops::CopySource;
 use std::sync::Arc;
 
 /// Sequences of tokens, packed: row by row as [`SequenceLayout`] orders them.
@@ -35,7 +35,7 @@ pub struct Batch {
     /// For each place of the target's order, the place of its source.
     pub source_of: Arc<[u32]>,
     /// What each row of the target can copy, for a model that does.
-    pub copied: Option<Copied>,
+    pub copied: Option<CopySource>,
 }
 
 impl Batch {
@@ -61,7 +61,7 @@ impl Batch {
         self.input.tokens.iter_mut().filter(behind).for_each(|token| *token = unknown);
         let rows = &self.input.rows;
         let of = rows.places().map(|(place, _)| rows.sorted_indices()[place]).collect();
-        Batch { copied: Some(Copied::new(sources, of)), ..self }
+        Batch { copied: Some(CopySource::new(sources, of)), ..self }
     }
 
     /// How many tokens the decoder has to write.
@@ -150,7 +150,7 @@ mod tests {
         let batch = batch.copying(&sources, 21, 1);
         assert_eq!(batch.input.tokens, [2, 2, 1, 20, 1]);
         assert_eq!(batch.output, [21, 20, 22, 3, 3]);
-        assert_eq!(batch.copied, Some(Copied::new(&sources, [1, 0, 1, 0, 1].into())));
+        assert_eq!(batch.copied, Some(CopySource::new(&sources, [1, 0, 1, 0, 1].into())));
     }
 
     /// The longer text comes first, and its label with it.

@@ -3,7 +3,7 @@
 use crate::model::{Model, Next, Step};
 use couplet_data::{END, START, UNK};
 use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq, Sights};
-use couplet_tensor::ops::{Copied, copy_mixture, top_k, log_softmax};
+use couplet_tensor::ops::{CopySource, copy_mixture, top_k, log_softmax};
 use couplet_tensor::{Params, Tensor};
 
 /// A sequence-to-sequence model with its weights.
@@ -25,7 +25,7 @@ pub struct Network<'a> {
 pub struct NetworkState {
     decoder: DecoderState,
     /// What each row can copy.
-    copied: Option<Copied>,
+    copied: Option<CopySource>,
 }
 
 /// Which part of a model's attention is shown; without a choice, the mean of all.
@@ -75,7 +75,7 @@ impl Model for Network<'_> {
         let packed = Packed::new(sources, &examples);
         let encoded = self.model.encode(&pass, &packed);
         let decoder = self.model.start(&pass, &encoded, packed.rows.unsorted_indices().into());
-        let copied = self.copied.map(|sources| Copied::new(sources, examples.into()));
+        let copied = self.copied.map(|sources| CopySource::new(sources, examples.into()));
         NetworkState { decoder, copied }
     }
 

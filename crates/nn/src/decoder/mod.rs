@@ -20,7 +20,7 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use attention::AttentionState;
 use convolutional::ConvolutionalState;
-use couplet_tensor::ops::{Pointing, concat_columns};
+use couplet_tensor::ops::{PointerOutput, concat_columns};
 use couplet_tensor::{Init, Params, Tensor, Var};
 use recurrent::RecurrentState;
 use transformer::TransformerState;
@@ -81,7 +81,7 @@ pub struct Stepped<S = DecoderState> {
     /// How much each step of its source each row looked at: rows × layers·heads·source steps. Without attention, none.
     pub weights: Option<Tensor>,
     /// Where a writer that copies points.
-    pub pointing: Option<Pointing>,
+    pub pointing: Option<PointerOutput>,
 }
 
 impl<S> Stepped<S> {
@@ -100,7 +100,7 @@ pub struct Sequence {
     /// target rows × layers·heads·source steps; without attention, none, and none from a Transformer or a convolutional writer that learns
     pub weights: Option<Var>,
     /// Where a writer that copies points.
-    pub pointing: Option<Pointing>,
+    pub pointing: Option<PointerOutput>,
 }
 
 /// The weights of all layers side by side: rows × layers·heads·source steps.

@@ -1,7 +1,7 @@
 use super::layers::Seen;
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::{Pointing, concat_columns};
+use couplet_tensor::ops::{PointerOutput, concat_columns};
 use couplet_tensor::{Params, Var};
 
 /// Decides between the vocabulary and the source, to which the attention points: `g = σ(w·[s; c; x] + b)`, from the state, the
@@ -32,10 +32,10 @@ impl Pointer {
         seen: &Seen,
         told: Option<&Var>,
         word: &Var,
-    ) -> Pointing {
+    ) -> PointerOutput {
         let joined: Vec<&Var> = [states, &seen.context].into_iter().chain(told).chain([word]).collect();
         let gate = self.gate.forward(pass, &concat_columns(&joined)); // [rows, 1]
-        Pointing { gate, weights: seen.weights.clone(), heads: self.heads }
+        PointerOutput { gate, weights: seen.weights.clone(), heads: self.heads }
     }
 }
 
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use crate::testing::{assert_near, matrix, set};
     use couplet_tensor::Device;
-    use couplet_tensor::ops::{Copied, copy_mixture};
+    use couplet_tensor::ops::{CopySource, copy_mixture};
 
     /// With s = 0.5, c = −1 and x = 2, the gate is σ(0.4·0.5 + 0.3·(−1) + 0.25·2 − 0.4) = σ(0) = 1/2. The vocabulary's two words are
     /// alike, and the attention is 0.9 on a word that it does not have: 0.25, 0.25 + 0.05, and 0.45.
@@ -57,7 +57,7 @@ mod tests {
         let seen = Seen { context: c, weights: matrix(&[&[0.1, 0.9]]) };
         let pointing = pointer.forward(&Pass::inference(&params), &s, &seen, None, &x);
         assert_near(&pointing.gate.value().to_vec(), &[0.0]);
-        let copied = Copied::new(&[&[1, 2]], [0].into());
+        let copied = CopySource::new(&[&[1, 2]], [0].into());
         let mixed = copy_mixture(matrix(&[&[0.7, 0.7]]).value(), &pointing, &copied).to_vec();
         assert_near(&mixed.into_iter().map(f32::exp).collect::<Vec<_>>(), &[0.25, 0.3, 0.45]);
     }

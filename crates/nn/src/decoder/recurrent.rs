@@ -9,7 +9,7 @@ use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
 use crate::tokens::Packed;
-use couplet_tensor::ops::{Memory, Pointing, concat_columns, gather_rows, repeat_over_steps};
+use couplet_tensor::ops::{Memory, PointerOutput, concat_columns, gather_rows, repeat_over_steps};
 use couplet_tensor::{Params, Tensor, Var};
 
 /// The numbers under which the decoder's layers drop.
@@ -125,7 +125,7 @@ impl RecurrentDecoder {
     }
 
     /// Where it points, if it copies.
-    fn pointing(&self, pass: &Pass, written: &Written, told: Option<&Var>, word: &Var) -> Option<Pointing> {
+    fn pointing(&self, pass: &Pass, written: &Written, told: Option<&Var>, word: &Var) -> Option<PointerOutput> {
         let (pointer, seen) = self.pointer.as_ref().zip(written.seen.as_ref())?;
         Some(pointer.forward(pass, &written.states, seen, told, word))
     }

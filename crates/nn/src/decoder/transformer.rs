@@ -7,7 +7,7 @@ use crate::layer::{Dropout, Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::{Before, FeedForward, OwnAttention, Positions, Read, Residual, SourceAttention};
-use couplet_tensor::ops::Pointing;
+use couplet_tensor::ops::PointerOutput;
 use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ impl TransformerDecoder {
     }
 
     /// Where it points, given what its last layer saw, if it copies.
-    fn pointing(&self, pass: &Pass, features: &Var, seen: Option<Seen>, word: &Var) -> Option<Pointing> {
+    fn pointing(&self, pass: &Pass, features: &Var, seen: Option<Seen>, word: &Var) -> Option<PointerOutput> {
         let (pointer, seen) = self.pointer.as_ref().zip(seen)?;
         Some(pointer.forward(pass, features, &seen, None, word))
     }

@@ -38,7 +38,7 @@ pub use attention::{
 };
 pub use cell_step::cell_step;
 pub use convolution::{Window, convolution};
-pub use copying::{Copied, Pointing, copy_loss, copy_mixture};
+pub use copying::{CopySource, PointerOutput, copy_loss, copy_mixture};
 pub use coverage_loss::coverage_loss;
 pub use cross_entropy::{CrossEntropy, cross_entropy};
 pub use dense::dense;

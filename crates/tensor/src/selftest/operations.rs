@@ -5,7 +5,7 @@ use crate::activation::Tanh;
 use crate::device::Device;
 use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    Copied, CrossEntropy, Dropout, DropoutMask, Pointing, Pooling, DropoutScope, add, balanced_sum, column_block,
+    CopySource, CrossEntropy, Dropout, DropoutMask, PointerOutput, Pooling, DropoutScope, add, balanced_sum, column_block,
     concat_columns, concat_rows, copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout,
     embedding, flatten_steps, gather_rows, layer_norm, top_k, linear, logistic_loss, multiply_elements,
     pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
@@ -263,7 +263,7 @@ fn copies(name: &'static str, heads: usize, smoothing: f32) -> Vec<Case> {
             _ => sources[of[row] as usize][0],
         };
         let targets: Vec<u32> = (0..rows).map(target).collect();
-        let copied = Copied::new(&sources, of.into());
+        let copied = CopySource::new(&sources, of.into());
         let steps = sources.iter().map(|source| source.len()).max().unwrap_or(0);
         let vars = vec![
             random("x", rows, inputs),
@@ -277,7 +277,7 @@ fn copies(name: &'static str, heads: usize, smoothing: f32) -> Vec<Case> {
         Case::new(name, Expect::Products, sizes, vars, move |vars| {
             let [x, weight, bias, gate, energies] = [0, 1, 2, 3, 4].map(|i| &vars[i]);
             let weights = softmax(energies, &vec![energies.columns() as u32; energies.rows()]);
-            let pointing = Pointing { gate: gate.clone(), weights, heads };
+            let pointing = PointerOutput { gate: gate.clone(), weights, heads };
             let (loss, of_rows) = copy_loss(x, weight, Some(bias), &pointing, &copied, &targets, how);
             let mixed = copy_mixture(linear(x, weight, Some(bias)).value(), &pointing, &copied);
             // Of what is impossible there is no number to compare.

@@ -4,16 +4,16 @@ use crate::support::{
     HAND, Input, VALUES, any_device, assert_close, by_hand, check, devices, numbers, widen,
 };
 use couplet_tensor::ops::copying::reference;
-use couplet_tensor::ops::{Copied, CrossEntropy, Pointing, copy_loss, copy_mixture, top_k};
+use couplet_tensor::ops::{CopySource, CrossEntropy, PointerOutput, copy_loss, copy_mixture, top_k};
 use couplet_tensor::{Tensor, Var};
 
 const PLAIN: CrossEntropy = CrossEntropy { scale: 1.0, smoothing: 0.0 };
 
-fn pointing(vars: &[Var], heads: usize) -> Pointing {
-    Pointing { gate: vars[3].clone(), weights: vars[4].clone(), heads }
+fn pointing(vars: &[Var], heads: usize) -> PointerOutput {
+    PointerOutput { gate: vars[3].clone(), weights: vars[4].clone(), heads }
 }
 
-fn loss(vars: &[Var], heads: usize, copied: &Copied, targets: &[u32], how: CrossEntropy) -> Vec<Var> {
+fn loss(vars: &[Var], heads: usize, copied: &CopySource, targets: &[u32], how: CrossEntropy) -> Vec<Var> {
     vec![copy_loss(&vars[0], &vars[1], Some(&vars[2]), &pointing(vars, heads), copied, targets, how).0]
 }
 
@@ -27,7 +27,7 @@ fn two_words(target: u32) -> crate::support::Pass {
         Input::new("u", 1, 1, &[0.0]),
         Input::new("a", 1, 2, &[0.2, 0.8]),
     ];
-    let copied = Copied::new(&[&[1, 2]], [0].into());
+    let copied = CopySource::new(&[&[1, 2]], [0].into());
     by_hand(&inputs, |vars| loss(vars, 1, &copied, &[target], PLAIN))
 }
 
@@ -68,12 +68,12 @@ fn a_mixture_by_hand() {
     for device in devices() {
         let tensor = |rows, columns, numbers: &[f32]| Tensor::new(&device, rows, columns, numbers);
         let logits = tensor(2, 2, &[0.0, 3f32.ln(), 0.0, 3f32.ln()]);
-        let pointing = Pointing {
+        let pointing = PointerOutput {
             gate: Var::constant(tensor(2, 1, &[0.0; 2])),
             weights: Var::constant(tensor(2, 2, &[0.2, 0.8, 1.0, 0.0])),
             heads: 1,
         };
-        let copied = Copied::new(&[&[1, 2], &[0]], [0, 1].into());
+        let copied = CopySource::new(&[&[1, 2], &[0]], [0, 1].into());
         let mixed = copy_mixture(&logits, &pointing, &copied);
         let p: Vec<f32> = mixed.to_vec().into_iter().map(f32::exp).collect();
         assert_close("probabilities", &p, &[0.125, 0.475, 0.4, 0.625, 0.375, 0.0], HAND);
@@ -100,7 +100,7 @@ fn equals_the_reference() {
             if row.is_multiple_of(3) { (row % classes) as u32 } else { source[row % source.len()] }
         };
         let targets: Vec<u32> = (0..rows).map(target).collect();
-        let copied = Copied::new(&sources, of.into());
+        let copied = CopySource::new(&sources, of.into());
         let attention: Vec<f32> = numbers("a", rows * 5).iter().map(|a| a.abs() + 0.1).collect();
         let inputs = [
             Input::random("x", rows, width),
@@ -132,7 +132,7 @@ fn heads_are_averaged() {
         .chunks(2 * steps)
         .flat_map(|row| (0..steps).map(|step| (row[step] + row[steps + step]) / 2.0))
         .collect();
-    let copied = Copied::new(&[&[1, 5, 5, 6]], [0; 3].into());
+    let copied = CopySource::new(&[&[1, 5, 5, 6]], [0; 3].into());
     let pass = |heads: usize, attention: &[f32]| {
         let inputs = [
             Input::random("x", rows, 3),
@@ -163,7 +163,7 @@ fn extremes_stay_finite() {
         Input::new("u", 1, 1, &[200.0]),
         Input::new("a", 1, 2, &[1.0, 0.0]),
     ];
-    let copied = Copied::new(&[&[1, 2]], [0].into());
+    let copied = CopySource::new(&[&[1, 2]], [0].into());
     for (target, least) in [(0, 0.0), (1, 200.0), (2, 260.0)] {
         let pass = by_hand(&inputs, |vars| loss(vars, 1, &copied, &[target], PLAIN));
         let found = pass.outputs[0][0];
@@ -178,12 +178,12 @@ fn each_row_has_its_own_loss() {
     let constant =
         |rows, columns, numbers: &[f32]| Var::constant(Tensor::new(&device, rows, columns, numbers));
     let (x, weight) = (constant(2, 1, &[1.0; 2]), constant(2, 1, &[0.0, 3f32.ln()]));
-    let pointing = Pointing {
+    let pointing = PointerOutput {
         gate: constant(2, 1, &[0.0; 2]),
         weights: constant(2, 2, &[0.2, 0.8, 0.2, 0.8]),
         heads: 1,
     };
-    let copied = Copied::new(&[&[1, 2]], [0, 0].into());
+    let copied = CopySource::new(&[&[1, 2]], [0, 0].into());
     let how = CrossEntropy { scale: 0.5, smoothing: 0.0 };
     let (loss, of_rows) = copy_loss(&x, &weight, None, &pointing, &copied, &[1, 2], how);
     assert_close("losses of rows", &of_rows.to_vec(), &[0.744440, 0.916291], HAND);

@@ -3,7 +3,7 @@
 use crate::fixture::{Case, Fixture, Layout, Report, devices};
 use couplet_tensor::activation::{Sigmoid, Tanh};
 use couplet_tensor::ops::{
-    AnyScore, Copied, CrossEntropy, Memory, Pointing, Pooling, add, attend, copy_loss, copy_mixture,
+    AnyScore, CopySource, CrossEntropy, Memory, PointerOutput, Pooling, add, attend, copy_loss, copy_mixture,
     cross_entropy, embedding, layer_norm, linear, logistic_loss, multiply_elements, pool, relu, sigmoid,
     softmax, tanh,
 };
@@ -120,8 +120,8 @@ fn check_copy_loss(mut case: Case) {
     let weights = softmax(&energies, &vec![energies.columns() as u32; energies.rows()]);
     let (sources, targets) = (case.fixed("sources").whole(), case.fixed("targets").whole());
     let sources: Vec<&[u32]> = sources.chunks(energies.columns()).collect();
-    let copied = Copied::new(&sources, case.fixed("of").whole().into());
-    let pointing = Pointing { gate, weights, heads: 1 };
+    let copied = CopySource::new(&sources, case.fixed("of").whole().into());
+    let pointing = PointerOutput { gate, weights, heads: 1 };
     let how =
         CrossEntropy { scale: 1.0 / targets.len() as f32, smoothing: case.fixed("smoothing").numbers[0] };
     let (loss, of_rows) = copy_loss(&x, &weight, Some(&bias), &pointing, &copied, &targets, how);

@@ -1,4 +1,4 @@
-use super::{Copied, LEAST, NOWHERE, Saved, Pointed, Values};
+use super::{CopySource, LEAST, NOWHERE, Saved, Pointed, Values};
 use crate::device::Cpu;
 use crate::lane::{Kernel, Lane, Vector};
 use crate::ops::cross_entropy::CrossEntropy;
@@ -12,7 +12,7 @@ const COST: usize = 8;
 pub(super) fn forward(
     cpu: &Cpu,
     values: &Values,
-    copied: &Copied,
+    copied: &CopySource,
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
@@ -75,7 +75,7 @@ pub(super) fn mixture(
     gate: &Tensor,
     weights: &Tensor,
     heads: usize,
-    copied: &Copied,
+    copied: &CopySource,
 ) -> Tensor {
     let (rows, known) = logits.shape();
     let classes = copied.classes(known);

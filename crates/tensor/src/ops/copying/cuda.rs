@@ -1,4 +1,4 @@
-use super::{Copied, LEAST, Saved, Pointed, Values};
+use super::{CopySource, LEAST, Saved, Pointed, Values};
 use crate::cuda::{Cuda, Indices, Launch, Source};
 use crate::ops::cross_entropy::CrossEntropy;
 use crate::ops::cross_entropy::cuda::{Beside, in_blocks, total};
@@ -9,7 +9,7 @@ pub(crate) const SOURCE: Source = Source::plain("copying", include_str!("copying
 pub(super) fn forward(
     cuda: &Cuda,
     values: &Values,
-    copied: &Copied,
+    copied: &CopySource,
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
@@ -73,7 +73,7 @@ pub(super) fn mixture(
     gate: &Tensor,
     weights: &Tensor,
     heads: usize,
-    copied: &Copied,
+    copied: &CopySource,
 ) -> Tensor {
     let (device, (rows, known)) = (logits.device(), logits.shape());
     let classes = copied.classes(known);

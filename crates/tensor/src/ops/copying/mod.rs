@@ -41,7 +41,7 @@ const LEAST: f32 = 1e-30;
 
 /// The tokens that each row can copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copied {
+pub struct CopySource {
     /// sources × steps
     classes: Arc<[u32]>,
     steps: usize,
@@ -49,7 +49,7 @@ pub struct Copied {
     of: Arc<[u32]>,
 }
 
-impl Copied {
+impl CopySource {
     /// From the classes of each source's tokens; row `i` copies from source `of[i]`.
     ///
     /// ```
@@ -59,20 +59,20 @@ impl Copied {
     /// let copied = Copied::new(&[&[4, 2, 4], &[3, 5]], [0, 1].into());
     /// assert_eq!(copied.classes(5), 6);
     /// ```
-    pub fn new(sources: &[&[u32]], of: Arc<[u32]>) -> Copied {
+    pub fn new(sources: &[&[u32]], of: Arc<[u32]>) -> CopySource {
         let steps = sources.iter().map(|source| source.len()).max().unwrap_or(0);
         assert!(of.iter().all(|&source| (source as usize) < sources.len()), "a source that is not there");
         let padded = |source: &&[u32]| {
             let rest = std::iter::repeat_n(NOWHERE, steps - source.len());
             source.iter().copied().chain(rest).collect::<Vec<u32>>()
         };
-        Copied { classes: sources.iter().flat_map(padded).collect(), steps, of }
+        CopySource { classes: sources.iter().flat_map(padded).collect(), steps, of }
     }
 
     /// Row `rows[i]` as row `i`.
     #[must_use]
-    pub fn select(&self, rows: &[u32]) -> Copied {
-        Copied { of: rows.iter().map(|&row| self.of[row as usize]).collect(), ..self.clone() }
+    pub fn select(&self, rows: &[u32]) -> CopySource {
+        CopySource { of: rows.iter().map(|&row| self.of[row as usize]).collect(), ..self.clone() }
     }
 
     /// How many classes there are together with those behind the `known` ones.
@@ -90,7 +90,7 @@ impl Copied {
 
 /// Where each row points, and whether it does.
 #[derive(Clone, Debug)]
-pub struct Pointing {
+pub struct PointerOutput {
     /// The logit `u` of the gate: large where the vocabulary is taken. rows × 1
     pub gate: Var,
     /// The attention `a`: rows × heads·source steps.
@@ -99,8 +99,8 @@ pub struct Pointing {
     pub heads: usize,
 }
 
-impl Pointing {
-    fn check(&self, copied: &Copied, rows: usize) {
+impl PointerOutput {
+    fn check(&self, copied: &CopySource, rows: usize) {
         assert_eq!(self.gate.shape(), (rows, 1), "a gate for each of {rows} rows");
         let columns = self.heads * copied.steps;
         assert_eq!(self.weights.shape(), (rows, columns), "attention of {rows} rows over {columns} steps");
@@ -126,8 +126,8 @@ pub fn copy_loss(
     x: &Var,
     weight: &Var,
     bias: Option<&Var>,
-    pointing: &Pointing,
-    copied: &Copied,
+    pointing: &PointerOutput,
+    copied: &CopySource,
     targets: &[u32],
     how: CrossEntropy,
 ) -> (Var, Tensor) {
@@ -141,7 +141,7 @@ pub fn copy_loss(
         let there = target != NOWHERE && copied.of_row(row).contains(&target);
         assert!(there, "target {target} of {classes} classes, and not in its source");
     }
-    let Pointing { gate, weights, heads } = pointing;
+    let PointerOutput { gate, weights, heads } = pointing;
     let inputs: Vec<&Var> = [x, weight, gate, weights].into_iter().chain(bias).collect();
     let wanted = any_tracked(&inputs);
     let values = Values {
@@ -187,8 +187,8 @@ struct Values<'a> {
 }
 
 /// The logarithms of the probabilities of all classes, those behind the vocabulary too, from the logits of the vocabulary's: rows ×
-/// [`Copied::classes`]. What a row cannot copy has none: −∞. There is no way back.
-pub fn copy_mixture(logits: &Tensor, pointing: &Pointing, copied: &Copied) -> Tensor {
+/// [`CopySource::classes`]. What a row cannot copy has none: −∞. There is no way back.
+pub fn copy_mixture(logits: &Tensor, pointing: &PointerOutput, copied: &CopySource) -> Tensor {
     let _span = profile::span("copy_mixture", logits.device());
     pointing.check(copied, logits.rows());
     let (gate, weights, heads) = (pointing.gate.value(), pointing.weights.value(), pointing.heads);

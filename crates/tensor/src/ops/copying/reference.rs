@@ -1,6 +1,6 @@
 //! As it is defined.
 
-use super::Copied;
+use super::CopySource;
 use crate::ops::CrossEntropy;
 use crate::ops::linear::reference::linear;
 
@@ -10,7 +10,7 @@ pub fn mixture(
     logits: &[f64],
     gates: &[f64],
     attention: &[f64],
-    copied: &Copied,
+    copied: &CopySource,
     known: usize,
 ) -> Vec<Vec<f64>> {
     let of_row = |(row, (logits, gate)): (usize, (&[f64], &f64))| {
@@ -29,7 +29,7 @@ pub fn mixture(
 /// The loss: `numbers` are x, W, b, u and a, of one head.
 pub fn copy_loss(
     [x, weight, bias, gates, attention]: [&[f64]; 5],
-    copied: &Copied,
+    copied: &CopySource,
     targets: &[u32],
     how: CrossEntropy,
 ) -> f64 {
