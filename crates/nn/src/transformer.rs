@@ -7,7 +7,7 @@ use crate::layer::{Dropout, Linear};
 use crate::pass::Pass;
 use couplet_tensor::activation::Relu;
 use couplet_tensor::ops::dense::{GatedGelu, Gelu};
-use couplet_tensor::ops::rotary::Turned;
+use couplet_tensor::ops::rotary::RotaryConfig;
 use couplet_tensor::ops::{
     AnyScore, Memory, MultiHead, Past, add, attend, attend_past, column_block, cross_attention, dense,
     embedding, layer_norm, residual_norm, rotary, scale, self_attention,
@@ -114,7 +114,7 @@ impl OwnAttention {
         if !self.rotary {
             return x;
         }
-        rotary(&x, rows, Turned { depth: self.width / self.how.heads, columns: 2 * self.width, first })
+        rotary(&x, rows, RotaryConfig { depth: self.width / self.how.heads, columns: 2 * self.width, first })
     }
 
     /// All steps of packed sequences.

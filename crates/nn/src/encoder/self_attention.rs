@@ -2,7 +2,7 @@ use super::DROPOUT;
 use crate::config::{EncoderConfig, PositionKind};
 use crate::layer::{Dropout, Linear};
 use crate::pass::Pass;
-use couplet_tensor::ops::rotary::Turned;
+use couplet_tensor::ops::rotary::RotaryConfig;
 use couplet_tensor::ops::{MultiHead, rotary, self_attention};
 use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl SelfAttentionReader {
         self.layers.iter().zip(DROPOUT + 1..).fold(x, |x, (layer, number)| {
             let asked = layer.forward(pass, &x); // [source rows, 3·width]
             let width = asked.columns() / 3;
-            let turned = Turned { depth: width / self.heads, columns: 2 * width, first: 0 };
+            let turned = RotaryConfig { depth: width / self.heads, columns: 2 * width, first: 0 };
             let asked = if self.rotary { rotary(&asked, rows, turned) } else { asked };
             let (context, _) = self_attention(&asked, rows, how, false); // [source rows, width]
             pass.dropout(context, rows, dropout, number)

@@ -7,7 +7,7 @@ use crate::ops::dense::GatedLinear;
 use crate::ops::{
     AnyCell, AnyScore, Coverage, Dropout, DropoutMask, AttentionModifiers, ModifierWeights, GateNorm, LayerWeights, LocalAttention,
     LocalWindow, Memory, MultiHead, Norm, Past, WindowCenter, Scan, ScanState, DropoutScope, Window, attend,
-    attend_focused, attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::Turned,
+    attend_focused, attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::RotaryConfig,
     self_attention, sigmoid,
 };
 use crate::layout::{Direction, SequenceLayout};
@@ -165,7 +165,7 @@ fn rotations() -> Vec<Case> {
         let sizes = format!("{lengths:?} steps, {heads} × {depth}");
         let inputs = vec![random("x", rows.total(), heads * depth + 3)];
         Case::new("rotary", Expect::Rounding, sizes, inputs, move |vars| {
-            vec![rotary(&vars[0], &rows, Turned { depth, columns: heads * depth, first: 2 })]
+            vec![rotary(&vars[0], &rows, RotaryConfig { depth, columns: heads * depth, first: 2 })]
         })
     };
     HEADS.into_iter().map(case).collect()

@@ -3,7 +3,7 @@
 use crate::support::{HAND, Input, assert_close, by_hand, check};
 use couplet_tensor::SequenceLayout;
 use couplet_tensor::ops::rotary;
-use couplet_tensor::ops::rotary::{Turned, reference};
+use couplet_tensor::ops::rotary::{RotaryConfig, reference};
 use std::sync::Arc;
 
 #[test]
@@ -13,7 +13,7 @@ fn equals_the_reference() {
     for (lengths, depth, heads, rest) in sizes {
         for first in [0, 4] {
             let rows = Arc::new(SequenceLayout::new(lengths));
-            let (turned, width) = (Turned { depth, columns: depth * heads, first }, depth * heads + rest);
+            let (turned, width) = (RotaryConfig { depth, columns: depth * heads, first }, depth * heads + rest);
             check(
                 &[Input::random("x", rows.total(), width)],
                 |vars| vec![rotary(&vars[0], &rows, turned)],
@@ -32,7 +32,7 @@ fn equals_the_reference() {
 fn a_radian_by_hand() {
     let rows = Arc::new(SequenceLayout::new(&[2]));
     let inputs = [Input::new("x", 2, 3, &[1.0, 0.0, 5.0, 1.0, 0.0, 5.0])];
-    let turned = Turned { depth: 2, columns: 2, first: 0 };
+    let turned = RotaryConfig { depth: 2, columns: 2, first: 0 };
     let pass = by_hand(&inputs, |vars| vec![rotary(&vars[0], &rows, turned)]);
     assert_close("y", &pass.outputs[0], &[1.0, 0.0, 5.0, 0.540302, 0.841471, 5.0], HAND);
 }

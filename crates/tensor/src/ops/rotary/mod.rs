@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Which columns are turned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turned {
+pub struct RotaryConfig {
     /// The columns of a head, an even number.
     pub depth: usize,
     /// The columns of all heads of queries, or of queries and keys.
@@ -39,7 +39,7 @@ pub(crate) fn angle(step: usize, pair: usize, depth: usize) -> f64 {
 }
 
 /// Cosines and sines of all pairs, for the steps of packed rows: steps × depth.
-fn table(device: &Device, steps: usize, turned: Turned) -> Tensor {
+fn table(device: &Device, steps: usize, turned: RotaryConfig) -> Tensor {
     let row = |step: usize| {
         let angles = (0..turned.depth / 2).map(move |pair| angle(turned.first + step, pair, turned.depth));
         let (cosines, sines): (Vec<f32>, Vec<f32>) =
@@ -51,10 +51,10 @@ fn table(device: &Device, steps: usize, turned: Turned) -> Tensor {
 }
 
 /// Turns queries and keys by their steps; see the [module](self).
-pub fn rotary(x: &Var, rows: &Arc<SequenceLayout>, turned: Turned) -> Var {
+pub fn rotary(x: &Var, rows: &Arc<SequenceLayout>, turned: RotaryConfig) -> Var {
     let _span = profile::span("rotary", x.device());
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
-    let Turned { depth, columns, .. } = turned;
+    let RotaryConfig { depth, columns, .. } = turned;
     assert!(depth > 0 && depth.is_multiple_of(2), "pairs of {depth} columns");
     let fits = columns.is_multiple_of(depth) && columns <= x.columns();
     assert!(fits, "x is {:?}, of which {columns} columns are heads of {depth}", x.shape());

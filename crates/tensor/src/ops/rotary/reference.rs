@@ -1,9 +1,9 @@
 //! As it is defined.
 
-use super::{Turned, angle};
+use super::{RotaryConfig, angle};
 
 /// Turns the heads of one row.
-pub fn rotary(row: &[f64], step: usize, turned: Turned) -> Vec<f64> {
+pub fn rotary(row: &[f64], step: usize, turned: RotaryConfig) -> Vec<f64> {
     let mut y = row.to_vec();
     let half = turned.depth / 2;
     for head in (0..turned.columns).step_by(turned.depth) {
