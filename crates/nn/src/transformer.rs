@@ -9,7 +9,7 @@ use couplet_tensor::activation::Relu;
 use couplet_tensor::ops::dense::{GatedGelu, Gelu};
 use couplet_tensor::ops::rotary::RotaryConfig;
 use couplet_tensor::ops::{
-    AnyScore, Memory, MultiHead, Past, add, attend, attend_past, column_block, cross_attention, dense,
+    AnyScore, Memory, MultiHead, KvView, add, attend, attend_cached, column_block, cross_attention, dense,
     embedding, layer_norm, residual_norm, rotary, scale, self_attention,
 };
 use couplet_tensor::score::Dot;
@@ -127,8 +127,8 @@ impl OwnAttention {
     pub(crate) fn step(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, before: Before) -> (Var, Vec<Tensor>) {
         let asked = self.asked(pass, x, rows, before.steps.len());
         let steps = [before.steps, &[asked.value().clone()]].concat();
-        let past = Past::Steps { steps: &steps, rows: before.rows };
-        let [context, _] = attend_past(asked.value(), self.width, past, self.how);
+        let past = KvView::Steps { steps: &steps, rows: before.rows };
+        let [context, _] = attend_cached(asked.value(), self.width, past, self.how);
         (self.output.forward(pass, &Var::constant(context)), steps)
     }
 }
@@ -205,8 +205,8 @@ impl SourceAttention {
     /// One step, and where it looked.
     pub(crate) fn step(&self, pass: &Pass, x: &Var, read: Read) -> (Var, Tensor) {
         let query = self.query.forward(pass, x);
-        let past = Past::Sources { memory: read.memory.value(), rows: read.sources, of: read.of };
-        let [context, weights] = attend_past(query.value(), query.columns(), past, self.how);
+        let past = KvView::Sources { memory: read.memory.value(), rows: read.sources, of: read.of };
+        let [context, weights] = attend_cached(query.value(), query.columns(), past, self.how);
         (self.output.forward(pass, &Var::constant(context)), weights)
     }
 }

@@ -5,7 +5,7 @@ use crate::layer::{Dropout, Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
-use couplet_tensor::ops::{MultiHead, Past, attend_past, cross_attention};
+use couplet_tensor::ops::{MultiHead, KvView, attend_cached, cross_attention};
 use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
 
@@ -91,8 +91,8 @@ impl Decoder for AttentionDecoder {
         let word = self.embedding.forward(pass, tokens); // [rows, embedding]
         let word = self.positions.forward(pass, &word, &rows, state.step);
         let query = self.query.forward(pass, &word); // [rows, hidden]
-        let past = Past::Sources { memory: state.memory.value(), rows: &state.sources, of: &state.of };
-        let [context, weights] = attend_past(query.value(), query.columns(), past, self.how);
+        let past = KvView::Sources { memory: state.memory.value(), rows: &state.sources, of: &state.of };
+        let [context, weights] = attend_cached(query.value(), query.columns(), past, self.how);
         let logits = self.output.forward(pass, &Var::constant(context)); // [rows, vocabulary]
         Stepped {
             logits,

@@ -7,7 +7,7 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
 use couplet_tensor::ops::{
-    MultiHead, Past, Window, attend_past, balanced_sum, concat_columns, cross_attention, gather_rows, linear,
+    MultiHead, KvView, Window, attend_cached, balanced_sum, concat_columns, cross_attention, gather_rows, linear,
     multiply_elements,
 };
 use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
@@ -169,12 +169,12 @@ impl Decoder for ConvolutionalDecoder {
         let mut after = ConvolutionalState { step: state.step + 1, ..state.clone() };
         let word = self.embedding.forward(pass, tokens); // [rows, embedding]
         let word = self.positions.forward(pass, &word, &rows, state.step);
-        let past = Past::Sources { memory: state.memory.value(), rows: &state.sources, of: &state.of };
+        let past = KvView::Sources { memory: state.memory.value(), rows: &state.sources, of: &state.of };
         let (mut x, mut weights) = (self.first.forward(pass, &word), Vec::new()); // [rows, hidden]
         for (layer, before) in self.layers.iter().zip(&mut after.before) {
             let made = layer.convolution.step(pass, before, &x); // [rows, hidden]
             let query = balanced_sum(&layer.query.forward(pass, &made), &word); // [rows, embedding]
-            let [context, looked] = attend_past(query.value(), query.columns(), past, self.how);
+            let [context, looked] = attend_cached(query.value(), query.columns(), past, self.how);
             weights.push(looked);
             let seen = layer.seen.forward(pass, &Var::constant(context)); // [rows, hidden]
             before.push(x.clone());

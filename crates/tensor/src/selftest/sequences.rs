@@ -6,8 +6,8 @@ use crate::cell::{Gru, Lstm, Simple};
 use crate::ops::dense::GatedLinear;
 use crate::ops::{
     AnyCell, AnyScore, Coverage, Dropout, DropoutMask, AttentionModifiers, ModifierWeights, GateNorm, LayerWeights, LocalAttention,
-    LocalWindow, Memory, MultiHead, Norm, Past, WindowCenter, Scan, ScanState, DropoutScope, Window, attend,
-    attend_focused, attend_past, cell_step, convolution, cross_attention, recurrent, rotary, rotary::RotaryConfig,
+    LocalWindow, Memory, MultiHead, Norm, KvView, WindowCenter, Scan, ScanState, DropoutScope, Window, attend,
+    attend_focused, attend_cached, cell_step, convolution, cross_attention, recurrent, rotary, rotary::RotaryConfig,
     self_attention, sigmoid,
 };
 use crate::layout::{Direction, SequenceLayout};
@@ -150,9 +150,9 @@ fn pasts() -> Vec<Case> {
             let [now, before, long_before, memory] = [0, 1, 2, 3].map(|i: usize| vars[i].value().clone());
             let rows = [[0, 1, 0], [3, 2, 1], [1, 1, 2], [2, 0, 3]].map(Vec::from);
             let steps = [long_before, before, now.clone()];
-            let own = attend_past(&now, width, Past::Steps { steps: &steps, rows: &rows }, how);
-            let past = Past::Sources { memory: &memory, rows: &sources, of: &[0, last, last, 0] };
-            let others = attend_past(&now, width, past, how);
+            let own = attend_cached(&now, width, KvView::Steps { steps: &steps, rows: &rows }, how);
+            let past = KvView::Sources { memory: &memory, rows: &sources, of: &[0, last, last, 0] };
+            let others = attend_cached(&now, width, past, how);
             own.into_iter().chain(others).map(Var::constant).collect()
         })
     };

@@ -2,7 +2,7 @@
 
 use crate::support::{HAND, Input, assert_close, by_hand, check, devices, sequence};
 use couplet_tensor::ops::multi_head::reference;
-use couplet_tensor::ops::{MultiHead, Past, attend_past, cross_attention, self_attention};
+use couplet_tensor::ops::{MultiHead, KvView, attend_cached, cross_attention, self_attention};
 use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
@@ -186,8 +186,8 @@ fn steps_over_the_past_equal_the_sequence() {
         let steps: Vec<Tensor> = (0..5).map(of_step).collect();
         for now in 0..5 {
             let places: Vec<Vec<u32>> = (0..3).map(|row| vec![row; now + 1]).collect();
-            let past = Past::Steps { steps: &steps[..=now], rows: &places };
-            let [found, looked] = attend_past(&steps[now], width, past, how);
+            let past = KvView::Steps { steps: &steps[..=now], rows: &places };
+            let [found, looked] = attend_cached(&steps[now], width, past, how);
             let (found, looked) = (found.to_vec(), looked.to_vec());
             for place in 0..3 {
                 let (row, own) = (rows.row(place, now), 2 - place);
@@ -220,8 +220,8 @@ fn rows_look_at_their_sources() {
         let memory = Input::random("kv", 9, 2 * width).tensor(&device);
         let [q, kv] = [&query, &memory].map(|tensor| Var::constant(tensor.clone()));
         let (wanted, weights) = cross_attention((&q, &rows), (&kv, &sources), &of, how, true);
-        let past = Past::Sources { memory: &memory, rows: &sources, of: &of };
-        let found = attend_past(&query, width, past, how);
+        let past = KvView::Sources { memory: &memory, rows: &sources, of: &of };
+        let found = attend_cached(&query, width, past, how);
         let wide = |tensor: &Tensor| tensor.to_vec().into_iter().map(f64::from).collect::<Vec<_>>();
         assert_close("context", &found[0].to_vec(), &wide(wanted.value()), 1e-5);
         assert_close("weights", &found[1].to_vec(), &wide(&weights.expect("asked for")), 1e-5);

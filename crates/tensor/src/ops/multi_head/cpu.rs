@@ -1,7 +1,7 @@
 //! One sequence and one head at a time, by one worker: its rows are gathered, and a few small products do the rest inside of the
 //! first caches.
 
-use super::Looking;
+use super::AttentionArgs;
 use crate::device::Cpu;
 use crate::lane::{Kernel, Vector};
 use crate::ops::sums::{dot, exp_sum, largest};
@@ -47,13 +47,13 @@ fn packed_room(steps: usize, of_source: usize, depth: usize) -> usize {
     packed_length(depth, longest).max(packed_length(longest, depth))
 }
 
-fn workers(cpu: &Cpu, looking: &Looking) -> usize {
+fn workers(cpu: &Cpu, looking: &AttentionArgs) -> usize {
     cpu.pool.workers_for(looking.rows.total() * looking.sources.steps() * looking.width * COST)
 }
 
 /// The contexts, the log-sums, and the weights where they are asked for.
-pub(super) fn forward(cpu: &Cpu, looking: &Looking, weights: bool) -> (Tensor, Tensor, Option<Tensor>) {
-    let Looking { query, memory, width, rows, sources, of, how } = looking;
+pub(super) fn forward(cpu: &Cpu, looking: &AttentionArgs, weights: bool) -> (Tensor, Tensor, Option<Tensor>) {
+    let AttentionArgs { query, memory, width, rows, sources, of, how } = looking;
     let (device, depth, heads) = (query.device(), looking.depth(), how.heads);
     let mut context = Tensor::scratch(device, rows.total(), *width);
     let mut log_sums = Tensor::scratch(device, rows.total(), heads);
@@ -168,11 +168,11 @@ impl Kernel for SoftmaxBack<'_> {
 /// The gradients of queries and of keys and values; of self-attention, all in the first.
 pub(super) fn backward(
     cpu: &Cpu,
-    looking: &Looking,
+    looking: &AttentionArgs,
     dcontext: &Tensor,
     log_sums: &Tensor,
 ) -> (Tensor, Option<Tensor>) {
-    let Looking { query, memory, rows, sources, of, how, .. } = looking;
+    let AttentionArgs { query, memory, rows, sources, of, how, .. } = looking;
     let (device, depth, heads) = (dcontext.device(), looking.depth(), how.heads);
     let mut dquery = Tensor::scratch(device, query.rows(), query.columns());
     let mut dmemory = (!looking.is_self()).then(|| Tensor::scratch(device, memory.rows(), memory.columns()));

@@ -1,7 +1,7 @@
 //! A block of threads for each row and head. On the way back, queries come first, each with all keys that it sees; then each key
 //! and value, with all rows that read it: every number is summed up by one thread, in one order.
 
-use super::{Looking, MultiHead, Past};
+use super::{AttentionArgs, MultiHead, KvView};
 use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Launch, Readers, Source};
 use crate::tensor::Tensor;
 
@@ -27,7 +27,7 @@ struct Packed {
 }
 
 impl Packed {
-    fn new(looking: &Looking) -> Packed {
+    fn new(looking: &AttentionArgs) -> Packed {
         let device = looking.query.device();
         Packed {
             rows: DeviceLayout::new(device, &looking.rows),
@@ -37,8 +37,8 @@ impl Packed {
     }
 
     /// The arguments that all kernels begin with.
-    fn arguments(&self, looking: &Looking) -> [Arg<'static>; 14] {
-        let Looking { query, memory, .. } = looking;
+    fn arguments(&self, looking: &AttentionArgs) -> [Arg<'static>; 14] {
+        let AttentionArgs { query, memory, .. } = looking;
         [
             query.pointer().into(),
             query.columns().into(),
@@ -59,7 +59,7 @@ impl Packed {
 }
 
 /// The contexts, the log-sums, and the weights where they are asked for.
-pub(super) fn forward(cuda: &Cuda, looking: &Looking, weights: bool) -> (Tensor, Tensor, Option<Tensor>) {
+pub(super) fn forward(cuda: &Cuda, looking: &AttentionArgs, weights: bool) -> (Tensor, Tensor, Option<Tensor>) {
     let (device, heads) = (looking.query.device(), looking.how.heads);
     let (total, steps) = (looking.rows.total(), looking.sources.steps());
     let mut context = Tensor::scratch(device, total, looking.width);
@@ -80,11 +80,11 @@ pub(super) fn forward(cuda: &Cuda, looking: &Looking, weights: bool) -> (Tensor,
 /// The gradients of queries and of keys and values; of self-attention, all in the first.
 pub(super) fn backward(
     cuda: &Cuda,
-    looking: &Looking,
+    looking: &AttentionArgs,
     dcontext: &Tensor,
     log_sums: &Tensor,
 ) -> (Tensor, Option<Tensor>) {
-    let Looking { query, memory, rows, sources, of, how, .. } = looking;
+    let AttentionArgs { query, memory, rows, sources, of, how, .. } = looking;
     let device = dcontext.device();
     let mut dquery = Tensor::scratch(device, query.rows(), query.columns());
     let mut dmemory = (!looking.is_self()).then(|| Tensor::scratch(device, memory.rows(), memory.columns()));
@@ -111,7 +111,7 @@ pub(super) fn attend_past(
     cuda: &Cuda,
     query: &Tensor,
     width: usize,
-    past: Past,
+    past: KvView,
     how: MultiHead,
     [context, weights]: [&mut Tensor; 2],
 ) {

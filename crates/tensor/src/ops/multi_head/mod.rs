@@ -16,15 +16,15 @@
 //! with the weights `A` computed again: `dV = A·dC`, `dA = Vᵀ·dC`, through the softmax to the energies' `dE`, `dQ = scale·K·dE` and
 //! `dK = scale·Q·dEᵀ`.
 //!
-//! [`attend_past`] is the same for one step of each row, whose keys and values lie where earlier steps left them.
+//! [`attend_cached`] is the same for one step of each row, whose keys and values lie where earlier steps left them.
 
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
-mod past;
+mod cached;
 pub mod reference;
 
-pub use past::{Past, attend_past};
+pub use cached::{KvView, attend_cached};
 
 use crate::device::on_device;
 use crate::profile;
@@ -56,7 +56,7 @@ impl MultiHead {
 
 /// What is looked with, and what is looked at.
 #[derive(Clone)]
-pub(crate) struct Looking {
+pub(crate) struct AttentionArgs {
     query: Tensor,
     /// Keys and values are its last 2·width columns.
     memory: Tensor,
@@ -67,7 +67,7 @@ pub(crate) struct Looking {
     how: MultiHead,
 }
 
-impl Looking {
+impl AttentionArgs {
     /// Whether queries, keys and values are columns of the same tensor.
     fn is_self(&self) -> bool {
         self.query.columns() > self.width
@@ -104,7 +104,7 @@ pub fn self_attention(
 ) -> (Var, Option<Tensor>) {
     let columns = queries_keys_values.columns();
     assert!(columns.is_multiple_of(3), "{columns} columns are no queries, keys and values");
-    let looking = Looking {
+    let looking = AttentionArgs {
         query: queries_keys_values.value().clone(),
         memory: queries_keys_values.value().clone(),
         width: columns / 3,
@@ -113,7 +113,7 @@ pub fn self_attention(
         of: (0..rows.batch() as u32).collect(),
         how,
     };
-    look([queries_keys_values; 2], looking, weights)
+    attend([queries_keys_values; 2], looking, weights)
 }
 
 /// The context of each step in another sequence, and where it is asked for, the weights that made it: place `i` of the queries
@@ -131,7 +131,7 @@ pub fn cross_attention(
     assert!(of.len() >= rows.batch(), "{} readers, {} places", rows.batch(), of.len());
     let batch = sources.batch();
     assert!(of.iter().all(|&place| (place as usize) < batch), "a source of {batch} that is not there");
-    let looking = Looking {
+    let looking = AttentionArgs {
         query: query.value().clone(),
         memory: memory.value().clone(),
         width: query.columns(),
@@ -140,11 +140,11 @@ pub fn cross_attention(
         of: Arc::clone(of),
         how,
     };
-    look([query, memory], looking, weights)
+    attend([query, memory], looking, weights)
 }
 
-fn look(inputs: [&Var; 2], looking: Looking, weights: bool) -> (Var, Option<Tensor>) {
-    let Looking { query, memory, rows, sources, .. } = &looking;
+fn attend(inputs: [&Var; 2], looking: AttentionArgs, weights: bool) -> (Var, Option<Tensor>) {
+    let AttentionArgs { query, memory, rows, sources, .. } = &looking;
     let _span = profile::span("multi_head", query.device());
     assert_eq!(query.rows(), rows.total(), "queries are {:?}", query.shape());
     assert_eq!(memory.rows(), sources.total(), "keys and values are {:?}", memory.shape());

@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 /// Where the rows of a step find their keys and values, which are the last 2·width columns of tensors. Nothing is copied when rows
 /// change their order.
 #[derive(Clone, Copy, Debug)]
-pub enum Past<'a> {
+pub enum KvView<'a> {
     /// In packed sources: row `i` looks at the source at place `of[i]`.
     Sources {
         /// packed source rows × 2·width or more
@@ -30,28 +30,28 @@ pub enum Past<'a> {
     },
 }
 
-impl<'a> Past<'a> {
+impl<'a> KvView<'a> {
     /// How many places a row looks at.
     pub(super) fn length(&self, row: usize) -> usize {
         match self {
-            Past::Sources { rows, of, .. } => rows.length(of[row] as usize),
-            Past::Steps { rows, .. } => rows[row].len(),
+            KvView::Sources { rows, of, .. } => rows.length(of[row] as usize),
+            KvView::Steps { rows, .. } => rows[row].len(),
         }
     }
 
     /// The most places that a row looks at.
     pub(super) fn longest(&self) -> usize {
         match self {
-            Past::Sources { rows, .. } => rows.steps(),
-            Past::Steps { steps, .. } => steps.len(),
+            KvView::Sources { rows, .. } => rows.steps(),
+            KvView::Steps { steps, .. } => steps.len(),
         }
     }
 
     /// The tensor and the row of one of the places that a row looks at.
     pub(super) fn at(&self, row: usize, step: usize) -> (&'a Tensor, usize) {
         match self {
-            Past::Sources { memory, rows, of } => (memory, rows.row(of[row] as usize, step)),
-            Past::Steps { steps, rows } => (&steps[step], rows[row][step] as usize),
+            KvView::Sources { memory, rows, of } => (memory, rows.row(of[row] as usize, step)),
+            KvView::Steps { steps, rows } => (&steps[step], rows[row][step] as usize),
         }
     }
 
@@ -60,12 +60,12 @@ impl<'a> Past<'a> {
             assert!(tensor.columns() >= 2 * width, "keys and values of {width} in {:?}", tensor.shape());
         };
         match self {
-            Past::Sources { memory, rows, of } => {
+            KvView::Sources { memory, rows, of } => {
                 wide(memory);
                 assert_eq!(memory.rows(), rows.total(), "keys and values are {:?}", memory.shape());
                 assert_eq!(of.len(), readers, "a source for each row");
             }
-            Past::Steps { steps, rows } => {
+            KvView::Steps { steps, rows } => {
                 steps.iter().for_each(wide);
                 assert_eq!(rows.len(), readers, "a past for each row");
                 assert!(rows.iter().all(|row| row.len() == steps.len()), "a place in each of the steps");
@@ -76,7 +76,7 @@ impl<'a> Past<'a> {
 
 /// The context of each row, rows × width, and the weights that made it, rows × heads·places: the queries are the first `width`
 /// columns. There is no way back; a sequence has one.
-pub fn attend_past(query: &Tensor, width: usize, past: Past, how: MultiHead) -> [Tensor; 2] {
+pub fn attend_cached(query: &Tensor, width: usize, past: KvView, how: MultiHead) -> [Tensor; 2] {
     let _span = profile::span("attend_past", query.device());
     assert!(query.columns() >= width, "queries of {width} in {:?}", query.shape());
     past.check(query.rows(), width);
@@ -111,7 +111,7 @@ fn look(isa: Isa, row: Row) {
 /// One head of one row.
 struct Row<'a> {
     query: &'a [f32],
-    past: Past<'a>,
+    past: KvView<'a>,
     row: usize,
     head: usize,
     width: usize,
