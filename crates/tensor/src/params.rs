@@ -74,7 +74,7 @@ impl Entry {
 
 /// Parameters that an optimiser changes, one behind the other in the store, and which of their steps it is to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct ParamSpan {
     pub(crate) span: Range<usize>,
     pub(crate) step: u64,
 }
@@ -211,14 +211,14 @@ impl Params {
     }
 
     /// What an optimiser changes in a step, the first being 1, in as few stretches as there can be.
-    pub(crate) fn stretches(&self, step: u64) -> Vec<Stretch> {
-        let mut stretches: Vec<Stretch> = Vec::new();
+    pub(crate) fn param_spans(&self, step: u64) -> Vec<ParamSpan> {
+        let mut stretches: Vec<ParamSpan> = Vec::new();
         let ends = self.entries.iter().skip(1).map(|next| next.start).chain([self.length]);
         for (entry, end) in self.entries.iter().zip(ends).filter(|(entry, _)| entry.frozen_for < step) {
             let step = step - entry.frozen_for;
             match stretches.last_mut() {
                 Some(last) if last.span.end == entry.start && last.step == step => last.span.end = end,
-                _ => stretches.push(Stretch { span: entry.start..end, step }),
+                _ => stretches.push(ParamSpan { span: entry.start..end, step }),
             }
         }
         stretches

@@ -37,7 +37,7 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
-use crate::params::{Params, Stretch};
+use crate::params::{Params, ParamSpan};
 use crate::profile::{self, Phase};
 use crate::tensor::Tensor;
 pub use average::Average;
@@ -205,13 +205,13 @@ impl Optimiser {
             let how = |step| adafactor::Step::new(step, rate, decay);
             return adafactor::apply(params, &mut self.moments[0], clip, self.steps, how);
         }
-        for stretch in params.stretches(self.steps) {
+        for stretch in params.param_spans(self.steps) {
             self.apply_to(&stretch, params, rate, clip);
         }
     }
 
     /// A step of all rules that change each number by itself, for some of the numbers.
-    fn apply_to(&mut self, stretch: &Stretch, params: &mut Params, rate: f32, clip: Option<Clip>) {
+    fn apply_to(&mut self, stretch: &ParamSpan, params: &mut Params, rate: f32, clip: Option<Clip>) {
         let device = params.device().clone();
         let (weights, gradients) = params.weights_and_gradients();
         let span = &stretch.span;
