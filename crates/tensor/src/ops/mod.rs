@@ -54,7 +54,7 @@ pub use pool::{Pooling, pool};
 pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use residual_norm::residual_norm;
 pub use rotary::rotary;
-pub use scan::{Scan, ScanState, Scanned};
+pub use scan::{Scan, ScanState, ScanOutput};
 pub use softmax::{log_softmax, softmax};
 pub use time_loop::AnyCell;
 

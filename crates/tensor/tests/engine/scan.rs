@@ -6,7 +6,7 @@ use crate::support::{
 };
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
-use couplet_tensor::ops::{AnyCell, AnyScore, ModifierWeights, Memory, Scan, ScanState, Scanned, gather_rows};
+use couplet_tensor::ops::{AnyCell, AnyScore, ModifierWeights, Memory, Scan, ScanState, ScanOutput, gather_rows};
 use couplet_tensor::score::{Additive, Dot, Score};
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Case {
         cell: AnyCell,
         score: AnyScore,
         vars: &[Var],
-        sequence: impl Fn(&Scan, &Var, &Arc<SequenceLayout>, &ScanState, &Memory) -> Scanned,
+        sequence: impl Fn(&Scan, &Var, &Arc<SequenceLayout>, &ScanState, &Memory) -> ScanOutput,
     ) -> Vec<Var> {
         let mut vars = vars.iter();
         let [x, keys, values, context] = std::array::from_fn(|_| vars.next().expect("a variable").clone());
@@ -219,9 +219,9 @@ fn equals_loop<C: Cell, S: Score>() {
 }
 
 /// One step by itself: top state, context and weights.
-fn of_step((state, weights): (ScanState, Var)) -> Scanned {
+fn of_step((state, weights): (ScanState, Var)) -> ScanOutput {
     let top = &state.layers[state.layers.len() - 1];
-    Scanned { states: top[0].clone(), contexts: state.context, weights }
+    ScanOutput { states: top[0].clone(), contexts: state.context, weights }
 }
 
 /// The rows of a state that those of a step go on from.

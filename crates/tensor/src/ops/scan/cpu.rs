@@ -3,7 +3,7 @@
 //! As in a recurrent layer, the workers walk through the steps together, and the units of every layer are dealt out among them;
 //! so are the sources of the attention. A barrier stands wherever one needs what another has computed.
 
-use super::{Moving, Parents, Saved, Scan, ScanState, is_identity};
+use super::{BackwardState, Parents, Saved, Scan, ScanState, is_identity};
 use crate::device::Cpu;
 use crate::ops::attention::AttentionModifiers;
 use crate::ops::attention::cpu::{Attending, ModifierRows, Readers, Sums, memory_gradients};
@@ -202,7 +202,7 @@ pub(super) fn backward(
     gradients: &mut Gradients,
     scan: &Scan,
     pass: Saved,
-    moving: &mut Moving,
+    moving: &mut BackwardState,
     x: &Var,
     rows: &SequenceLayout,
     start: &ScanState,
@@ -211,7 +211,7 @@ pub(super) fn backward(
     let Saved { mut layers, queries, contexts, weights } = pass;
     let (device, hidden) = (x.device(), scan.hidden());
     let (depth, width) = (memory.keys.columns(), memory.values.columns());
-    let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
+    let BackwardState { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
 
     let packs = layer_packs(scan.cell, &scan.layers, x.columns(), false);
     let query_pack = scan.query.as_ref().map(|query| query.packed_whole(false));

@@ -1,6 +1,6 @@
 //! The decoder's time loop on a GPU.
 
-use super::{Moving, Saved, Scan, ScanState};
+use super::{BackwardState, Saved, Scan, ScanState};
 use crate::cuda::{Cuda, DeviceLayout, Factor, View};
 use crate::ops::arrange::cuda::put_numbers;
 use crate::ops::attention::cuda::{Attending, AttendingRows};
@@ -83,7 +83,7 @@ pub(super) fn backward(
     gradients: &mut Gradients,
     scan: &Scan,
     pass: Saved,
-    moving: &mut Moving,
+    moving: &mut BackwardState,
     x: &Var,
     rows: &SequenceLayout,
     start: &ScanState,
@@ -92,7 +92,7 @@ pub(super) fn backward(
     let Saved { mut layers, queries, contexts, weights } = pass;
     let (device, hidden) = (x.device(), scan.hidden());
     let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.weight_columns());
-    let Moving { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
+    let BackwardState { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
     let mut dqueries = Tensor::scratch(device, rows.total(), depth);
     let mut denergies = Tensor::scratch(device, rows.total(), steps);
 

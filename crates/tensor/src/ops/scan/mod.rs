@@ -73,7 +73,7 @@ pub struct ScanState {
 
 /// What a scan returns, for every row of the target.
 #[derive(Clone, Debug)]
-pub struct Scanned {
+pub struct ScanOutput {
     /// The output of the topmost layer.
     pub states: Var,
     /// What it attended to.
@@ -106,7 +106,7 @@ struct Parents<'a> {
 }
 
 /// The gradients that the way back begins with, and that move from step to step.
-struct Moving {
+struct BackwardState {
     of_states: Option<Tensor>,
     of_weights: Option<Tensor>,
     /// What each step's context gets in all: from outside, and from the step behind it.
@@ -117,12 +117,12 @@ struct Moving {
     dcontext_start: Tensor,
 }
 
-impl Moving {
-    fn new(upstream: [Option<Tensor>; 3], rows: &SequenceLayout, start: &ScanState) -> Moving {
+impl BackwardState {
+    fn new(upstream: [Option<Tensor>; 3], rows: &SequenceLayout, start: &ScanState) -> BackwardState {
         let [of_states, of_contexts, of_weights] = upstream;
         let (device, (batch, width)) = (start.context.device(), start.context.shape());
         let zeros = |part: &Var| Tensor::zeros(device, batch, part.columns());
-        Moving {
+        BackwardState {
             of_states,
             of_weights,
             dcontexts: of_contexts.unwrap_or_else(|| Tensor::zeros(device, rows.total(), width)),
@@ -205,7 +205,7 @@ impl Scan {
         rows: &Arc<SequenceLayout>,
         start: &ScanState,
         memory: &Memory,
-    ) -> Scanned {
+    ) -> ScanOutput {
         self.check(x, rows, start, memory);
         let mut state = start.clone();
         let (mut states, mut contexts, mut weights) = (Vec::new(), Vec::new(), Vec::new());
@@ -221,7 +221,7 @@ impl Scan {
             let none = Var::constant(Tensor::zeros(x.device(), 0, columns));
             concat_rows(&parts.iter().chain([&none]).collect::<Vec<_>>())
         };
-        Scanned {
+        ScanOutput {
             states: join(&states, self.hidden()),
             contexts: join(&contexts, memory.values.columns()),
             weights: join(&weights, memory.weight_columns()),
@@ -229,7 +229,7 @@ impl Scan {
     }
 
     /// All steps of packed targets in one operation; see the [module](self).
-    pub fn sequence(&self, x: &Var, rows: &Arc<SequenceLayout>, start: &ScanState, memory: &Memory) -> Scanned {
+    pub fn sequence(&self, x: &Var, rows: &Arc<SequenceLayout>, start: &ScanState, memory: &Memory) -> ScanOutput {
         if self.is_by_steps() {
             return self.sequence_by_steps(x, rows, start, memory);
         }
@@ -250,14 +250,14 @@ impl Scan {
             let (scan, x, rows) = (self.clone(), x.clone(), Arc::clone(rows));
             let (start, memory) = (start.clone(), memory.clone());
             move |gradients, upstream| {
-                let mut moving = Moving::new(upstream, &rows, &start);
+                let mut moving = BackwardState::new(upstream, &rows, &start);
                 on_device!(x.device(),
                     cpu => cpu::backward(cpu, gradients, &scan, pass, &mut moving, &x, &rows, &start, &memory),
                     cuda => cuda::backward(cuda, gradients, &scan, pass, &mut moving, &x, &rows, &start, &memory));
                 moving.add_to_start(gradients, &start);
             }
         });
-        Scanned { states, contexts, weights }
+        ScanOutput { states, contexts, weights }
     }
 
     fn check(&self, x: &Var, rows: &SequenceLayout, start: &ScanState, memory: &Memory) {
