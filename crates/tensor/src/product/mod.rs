@@ -103,30 +103,30 @@ pub(crate) fn multiply_into(
     b: Right,
     update: Update,
 ) {
-    multiply_around(device, out, stride, a, b, Around { update, ..Around::default() });
+    multiply_around(device, out, stride, a, b, ProductFusion { update, ..ProductFusion::default() });
 }
 
 /// What is made of whole sums: the row, the column of the first of them, and the numbers from there on.
-pub(crate) type Finish<'a> = dyn Fn(usize, usize, &mut [f32]) + Sync + 'a;
+pub(crate) type FusionFn<'a> = dyn Fn(usize, usize, &mut [f32]) + Sync + 'a;
 
 /// What a product begins with, and what is made of it: both while the numbers are in a cache.
 #[derive(Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub(crate) struct ProductFusion<'a> {
     pub(crate) update: Update,
     /// A row that every row of the product is added to, in the place of what is there.
     pub(crate) first: Option<&'a [f32]>,
     /// What is made of its rows, part by part, when they are whole.
-    pub(crate) last: Option<&'a Finish<'a>>,
+    pub(crate) last: Option<&'a FusionFn<'a>>,
 }
 
-impl Default for Around<'_> {
+impl Default for ProductFusion<'_> {
     fn default() -> Self {
-        Around { update: Update::Set, first: None, last: None }
+        ProductFusion { update: Update::Set, first: None, last: None }
     }
 }
 
-impl Around<'_> {
-    /// Whether products are added to what is there once [`Around::begin`] was called.
+impl ProductFusion<'_> {
+    /// Whether products are added to what is there once [`ProductFusion::begin`] was called.
     fn adds(&self) -> bool {
         self.first.is_some() || self.update == Update::Add
     }
@@ -142,7 +142,7 @@ impl Around<'_> {
     }
 
     /// # Safety
-    /// As for [`Around::begin`].
+    /// As for [`ProductFusion::begin`].
     unsafe fn end(&self, target: Grid, rows: Range<usize>, columns: Range<usize>) {
         let Some(last) = self.last else { return };
         for row in rows {
@@ -159,7 +159,7 @@ pub(crate) fn multiply_around(
     stride: usize,
     a: Mat,
     b: Right,
-    around: Around,
+    around: ProductFusion,
 ) {
     let (m, k) = (a.rows(), a.columns());
     let (depth, n) = b.shape();
@@ -203,7 +203,7 @@ pub(crate) fn multiply_small(isa: Isa, out: &mut [f32], a: Mat, b: Mat, room: &m
 }
 
 /// `b` is packed and `a` has so few rows that reading it in place is best: the workers share the columns.
-fn few_rows(cpu: &Cpu, target: Grid, a: Mat, b: &Packed, around: Around) {
+fn few_rows(cpu: &Cpu, target: Grid, a: Mat, b: &Packed, around: ProductFusion) {
     let update = if around.adds() { Update::Add } else { Update::Set };
     let workers = cpu.pool.workers_for(a.rows() * a.columns() * b.columns() / PANEL);
     cpu.pool.run(workers, |worker| {
@@ -220,7 +220,7 @@ fn few_rows(cpu: &Cpu, target: Grid, a: Mat, b: &Packed, around: Around) {
 }
 
 /// The general case: blocks of `a` and `b` are packed to fit the caches, and tiles of `out` are dealt out to the workers.
-fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, around: Around) {
+fn blocks(device: &Device, cpu: &Cpu, target: Grid, a: Mat, b: Right, around: ProductFusion) {
     let (m, k, n) = (a.rows(), a.columns(), b.shape().1);
     let workers = cpu.pool.workers_for(m * n * k / PANEL);
     let panels = n.div_ceil(PANEL);
@@ -382,7 +382,7 @@ mod tests {
                     assert!(numbers.len() + column <= n);
                     numbers.iter_mut().for_each(|x| *x = 2.0 * *x + row as f32);
                 };
-                let around = Around { update: Update::Set, first: Some(&first), last: Some(&last) };
+                let around = ProductFusion { update: Update::Set, first: Some(&first), last: Some(&last) };
                 let packed = Packed::new(&device, b);
                 for right in [Right::Plain(b), Right::Packed(&packed)] {
                     let mut out = vec![f32::NAN; m * n];

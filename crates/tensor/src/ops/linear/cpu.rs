@@ -1,6 +1,6 @@
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
-use crate::product::{Around, Finish, Right, Update, multiply_around, multiply_into};
+use crate::product::{ProductFusion, FusionFn, Right, Update, multiply_around, multiply_into};
 use crate::tape::{Gradients, Var};
 use crate::tensor::{Block, Tensor};
 use std::ops::Range;
@@ -15,11 +15,11 @@ pub(crate) fn forward(
     x: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    last: Option<&Finish<'_>>,
+    last: Option<&FusionFn<'_>>,
 ) -> Tensor {
     let mut y = Tensor::scratch(x.device(), x.rows(), weight.rows());
     let columns = y.columns();
-    let around = Around { update: Update::Set, first: bias.map(Tensor::data), last };
+    let around = ProductFusion { update: Update::Set, first: bias.map(Tensor::data), last };
     multiply_weight(y.data_mut(), columns, x, weight, 0..weight.columns(), around);
     y
 }
@@ -32,7 +32,7 @@ pub(crate) fn multiply_weight(
     x: &Tensor,
     weight: &Tensor,
     columns: Range<usize>,
-    around: Around,
+    around: ProductFusion,
 ) {
     if weight.keeps_packs() && x.rows() <= KEPT_PACK_ROWS {
         let packed = weight.packed(Block { rows: 0..weight.rows(), columns, transposed: true }, true);

@@ -17,7 +17,7 @@ use crate::ops::time_loop::cpu::{
 };
 use crate::ops::{AnyCell, LayerWeights, Memory};
 use crate::pool::Worker;
-use crate::product::{Around, Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
+use crate::product::{ProductFusion, Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
 use crate::layout::{Direction, SequenceLayout, Step};
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
@@ -126,7 +126,7 @@ pub(super) fn forward(
         x,
         scan.layers[0].input.value(),
         0..x.columns(),
-        Around { update: Update::Add, ..Around::default() },
+        ProductFusion { update: Update::Add, ..ProductFusion::default() },
     );
 
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
