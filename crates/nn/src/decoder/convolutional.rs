@@ -7,7 +7,7 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
 use couplet_tensor::ops::{
-    MultiHead, KvView, Window, attend_cached, balanced_sum, concat_columns, cross_attention, gather_rows, linear,
+    MultiHead, KvView, Window, attend_cached, scaled_residual, concat_columns, cross_attention, gather_rows, linear,
     multiply_elements,
 };
 use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
@@ -173,13 +173,13 @@ impl Decoder for ConvolutionalDecoder {
         let (mut x, mut weights) = (self.first.forward(pass, &word), Vec::new()); // [rows, hidden]
         for (layer, before) in self.layers.iter().zip(&mut after.before) {
             let made = layer.convolution.step(pass, before, &x); // [rows, hidden]
-            let query = balanced_sum(&layer.query.forward(pass, &made), &word); // [rows, embedding]
+            let query = scaled_residual(&layer.query.forward(pass, &made), &word); // [rows, embedding]
             let [context, looked] = attend_cached(query.value(), query.columns(), past, self.how);
             weights.push(looked);
             let seen = layer.seen.forward(pass, &Var::constant(context)); // [rows, hidden]
             before.push(x.clone());
             before.remove(0);
-            x = balanced_sum(&balanced_sum(&seen, &made), &x);
+            x = scaled_residual(&scaled_residual(&seen, &made), &x);
         }
         let logits = self.output.forward(pass, &self.last.forward(pass, &x)); // [rows, vocabulary]
         Stepped { logits, state: after, weights: beside(weights), pointing: None }
@@ -195,13 +195,13 @@ impl Decoder for ConvolutionalDecoder {
         for (layer, number) in self.layers.iter().zip(DROPOUT + 2..) {
             let read = pass.dropout(x.clone(), rows, self.dropout, number);
             let made = layer.convolution.sequence(pass, &read, rows); // [target rows, hidden]
-            let query = balanced_sum(&layer.query.forward(pass, &made), &word); // [target rows, embedding]
+            let query = scaled_residual(&layer.query.forward(pass, &made), &word); // [target rows, embedding]
             // While training, nobody asks where it looked.
             let (context, looked) =
                 cross_attention((&query, rows), memory, &state.of, self.how, !pass.is_training());
             weights.extend(looked);
             let seen = layer.seen.forward(pass, &context); // [target rows, hidden]
-            x = balanced_sum(&balanced_sum(&seen, &made), &x);
+            x = scaled_residual(&scaled_residual(&seen, &made), &x);
         }
         let features = self.last.forward(pass, &x); // [target rows, embedding]
         Sequence {

@@ -3,7 +3,7 @@ use crate::config::EncoderConfig;
 use crate::convolution::{GatedConvolution, projection};
 use crate::layer::{Dropout, Linear};
 use crate::pass::Pass;
-use couplet_tensor::ops::{Window, balanced_sum};
+use couplet_tensor::ops::{Window, scaled_residual};
 use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
 
@@ -38,10 +38,10 @@ impl ConvolutionalReader {
         let first = self.first.forward(pass, x); // [source rows, hidden]
         let read = self.layers.iter().zip(DROPOUT + 1..).fold(first, |x, (layer, number)| {
             let read = pass.dropout(x.clone(), rows, dropout, number);
-            balanced_sum(&layer.sequence(pass, &read, rows), &x)
+            scaled_residual(&layer.sequence(pass, &read, rows), &x)
         });
         let states = self.last.forward(pass, &read); // [source rows, embedding]
-        let values = balanced_sum(&states, x);
+        let values = scaled_residual(&states, x);
         [states, values]
     }
 }

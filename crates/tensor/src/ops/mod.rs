@@ -49,7 +49,7 @@ pub use top_k::{ScoredIndex, top_k};
 pub use linear::linear;
 pub use logistic_loss::logistic_loss;
 pub use multi_head::{MultiHead, KvView, attend_cached, cross_attention, self_attention};
-pub use pointwise::{add, balanced_sum, multiply_elements, relu, scale, sigmoid, tanh};
+pub use pointwise::{add, scaled_residual, multiply_elements, relu, scale, sigmoid, tanh};
 pub use pool::{Pooling, pool};
 pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use residual_norm::residual_norm;

@@ -5,7 +5,7 @@ use crate::activation::Tanh;
 use crate::device::Device;
 use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    CopySource, CrossEntropy, Dropout, DropoutMask, PointerOutput, Pooling, DropoutScope, add, balanced_sum, column_block,
+    CopySource, CrossEntropy, Dropout, DropoutMask, PointerOutput, Pooling, DropoutScope, add, scaled_residual, column_block,
     concat_columns, concat_rows, copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout,
     embedding, flatten_steps, gather_rows, layer_norm, top_k, linear, logistic_loss, multiply_elements,
     pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
@@ -190,7 +190,7 @@ fn pointwise() -> Vec<Case> {
     let unary: [(&str, Unary); 4] =
         [("tanh", tanh), ("sigmoid", sigmoid), ("relu", relu), ("scale", |x| scale(x, -1.7))];
     let binary: [(&str, Binary); 3] =
-        [("add", add), ("balanced_sum", balanced_sum), ("multiply_elements", multiply_elements)];
+        [("add", add), ("balanced_sum", scaled_residual), ("multiply_elements", multiply_elements)];
     let one = |rows, columns| vec![wide("x", rows, columns)];
     let two = |rows, columns| vec![random("a", rows, columns), random("b", rows, columns)];
     let unary = unary.map(|(name, op)| over_shapes(name, one, move |vars| vec![op(&vars[0])]));

@@ -79,8 +79,8 @@ impl Binary for Sum {
 }
 
 #[derive(Clone, Copy)]
-struct BalancedSum;
-impl Binary for BalancedSum {
+struct ScaledResidual;
+impl Binary for ScaledResidual {
     const NAME: &'static str = "balanced_sum";
 
     #[inline(always)]
@@ -134,8 +134,8 @@ pub fn add(a: &Var, b: &Var) -> Var {
 }
 
 /// `√½·(a + b)`, which varies no more than two parts that vary alike.
-pub fn balanced_sum(a: &Var, b: &Var) -> Var {
-    binary(a, b, BalancedSum)
+pub fn scaled_residual(a: &Var, b: &Var) -> Var {
+    binary(a, b, ScaledResidual)
 }
 
 /// `a ⊙ b`, element by element.
@@ -148,7 +148,7 @@ pub fn multiply_elements(a: &Var, b: &Var) -> Var {
 pub(super) fn all_kernels() -> Vec<(&'static str, String)> {
     use cuda::{whole_binary, whole_unary};
     let unary = [whole_unary(Tanh), whole_unary(Sigmoid), whole_unary(Relu), whole_unary(Scale(0.5))];
-    let binary = [whole_binary(Sum), whole_binary(BalancedSum), whole_binary(Product)];
+    let binary = [whole_binary(Sum), whole_binary(ScaledResidual), whole_binary(Product)];
     unary.into_iter().chain(binary).collect()
 }
 
