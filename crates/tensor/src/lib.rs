@@ -62,7 +62,7 @@ pub mod cuda;
 mod device;
 pub mod lane;
 mod memory;
-mod numbers;
+mod aligned_buffer;
 pub mod ops;
 pub mod optimiser;
 mod params;

@@ -6,7 +6,7 @@
 #[cfg(feature = "cuda")]
 use crate::cuda::{DeviceBlock, Pointer};
 use crate::device::{Device, on_device};
-use crate::numbers::Numbers;
+use crate::aligned_buffer::AlignedBuffer;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeBounds;
@@ -56,7 +56,7 @@ struct Free {
 
 /// Numbers in the memory of a device.
 enum Block {
-    Cpu(Numbers),
+    Cpu(AlignedBuffer),
     #[cfg(feature = "cuda")]
     Cuda(DeviceBlock),
 }
@@ -65,7 +65,7 @@ impl Block {
     /// Takes a block of so many numbers from the system; on a GPU there may be no room for it.
     fn new(device: &Device, length: usize) -> Option<Block> {
         match device {
-            Device::Cpu(_) => Some(Block::Cpu(Numbers::new(length))),
+            Device::Cpu(_) => Some(Block::Cpu(AlignedBuffer::new(length))),
             #[cfg(feature = "cuda")]
             Device::Cuda(cuda) => cuda.allocate(length).map(Block::Cuda),
         }

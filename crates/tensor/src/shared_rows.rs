@@ -6,7 +6,7 @@
 //! their kind, and every number that is read is one that somebody wrote.
 
 use crate::lane::{LANES, Vector};
-use crate::numbers::Numbers;
+use crate::aligned_buffer::AlignedBuffer;
 use std::array::from_fn;
 use std::fmt;
 
@@ -19,7 +19,7 @@ const LINE: usize = 16;
 /// are written over a [`Vector`], for use within a [`Kernel`](crate::lane::Kernel).
 pub struct SharedRows {
     /// What `start` points to; from the beginning on, nobody looks at it by any other way.
-    _numbers: Numbers,
+    _numbers: AlignedBuffer,
     start: *mut f32,
     rows: usize,
     width: usize,
@@ -59,7 +59,7 @@ impl SharedRows {
     /// So many rows of so many zeros.
     pub fn zeros(rows: usize, length: usize) -> SharedRows {
         let (width, stride) = (length.next_multiple_of(LANES), length.next_multiple_of(LINE));
-        let mut numbers = Numbers::new(rows * stride);
+        let mut numbers = AlignedBuffer::new(rows * stride);
         let start = numbers.as_mut_slice().as_mut_ptr();
         SharedRows { _numbers: numbers, start, rows, width, stride }
     }
