@@ -4,7 +4,7 @@ use crate::measured::Measurements;
 use crate::product;
 use crate::workload::{Training, Workload};
 use anyhow::{Context, Result, anyhow};
-use couplet_tensor::{Device, DeviceChoice, Isa, Params, Precision, Tensor, give_heap_back};
+use couplet_tensor::{Device, DeviceChoice, Isa, Params, Precision, Tensor, trim_heap};
 use couplet_train::peak_of_process;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ pub(crate) fn measure_product(arguments: &Arguments) -> Result<Value> {
         save(path, &with_tokens(weights, &sources, &targets))?;
     }
     let mut run = product::Run::new(config, corpus, &device)?;
-    give_heap_back();
+    trim_heap();
     arguments.measure(&device, || run.update(), |updated| updated.loss)
 }
 

@@ -83,7 +83,7 @@ mod type_name;
 pub use cuda::Cuda;
 pub use device::{Cpu, Device, DeviceChoice, DeviceError, Precision, UnknownName};
 pub use lane::Isa;
-pub use memory::{Blocks, OutOfMemory, give_heap_back};
+pub use memory::{Blocks, OutOfMemory, trim_heap};
 pub use params::{Init, Param, Params};
 pub use product::{Mat, Update, multiply};
 pub use layout::{Direction, SequenceLayout, Step};

@@ -209,7 +209,7 @@ fn size_class(length: usize) -> usize {
 
 /// Gives back to the system what the heap holds but nobody uses: reading a corpus and learning its tokens leaves many holes, and a
 /// training lasts.
-pub fn give_heap_back() {
+pub fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: any thread may call it at any time; it moves nothing that is in use.
     unsafe {

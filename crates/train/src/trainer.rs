@@ -15,7 +15,7 @@ use crate::train_config::{BestModelMetric, OnNonFinite, Schedule};
 use couplet_data::{Example, Feed};
 use couplet_search::{Folder, Manifest};
 use couplet_tensor::optimiser::{Average, Optimiser, gradient_norm};
-use couplet_tensor::{Device, Params, Tensor, give_heap_back};
+use couplet_tensor::{Device, Params, Tensor, trim_heap};
 use gradients::{Summed, memory_limit};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -207,7 +207,7 @@ impl<L: Lessons> Trainer<L> {
         let mut beginnings = if take { take_over(&mut params, &config, &lessons)? } else { Vec::new() };
         beginnings.extend(freeze(&mut params, &config)?);
         let feed = lessons.feed(&config)?;
-        give_heap_back();
+        trim_heap();
         let of_epochs = feed.per_epoch().map(|batches| {
             train.epochs.saturating_mul(batches as u64).div_ceil(train.gradient_accumulation_steps as u64)
         });
