@@ -13,7 +13,7 @@ pub struct Gru;
 
 impl Cell for Gru {
     const GATES: usize = 3;
-    const APART: usize = 1;
+    const SPLIT_GATES: usize = 1;
 
     #[inline(always)]
     fn forward<L: Lane>(slots: &mut [L], state: &mut [L]) {

@@ -13,7 +13,7 @@ pub struct Lstm;
 
 impl Cell for Lstm {
     const GATES: usize = 4;
-    const PARTS: usize = 2;
+    const STATE_TENSORS: usize = 2;
 
     #[inline(always)]
     fn forward<L: Lane>(slots: &mut [L], state: &mut [L]) {

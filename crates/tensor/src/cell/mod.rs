@@ -22,16 +22,16 @@ pub const MAX_PARTS: usize = 4;
 /// The pointwise mathematics of a recurrent cell.
 ///
 /// A gate's value before its activation is a sum, `W_input·x + W_state·h + bias`. A cell sees one number a gate, a *slot*;
-/// for its last [`APART`](Cell::APART) gates it sees two, since it wants to treat the input's and the state's share
+/// for its last [`SPLIT_GATES`](Cell::APART) gates it sees two, since it wants to treat the input's and the state's share
 /// differently. The slots are: all gates in order (of those that are apart, the input's share), then the state's shares of
 /// those that are apart.
 pub trait Cell: Copy + Send + Sync + 'static {
     /// Gates, in the order of the weights' row blocks.
     const GATES: usize;
     /// How many of the gates, the last ones, get the state's share in a slot of its own.
-    const APART: usize = 0;
+    const SPLIT_GATES: usize = 0;
     /// Parts of the state. The first is the output `h`, which goes to the next layer and into the products.
-    const PARTS: usize = 1;
+    const STATE_TENSORS: usize = 1;
 
     /// One step of one unit. `slots` holds the gates before their activation and then what `backward` needs; `state` holds
     /// the state before the step and then the one after it.
@@ -45,6 +45,6 @@ pub trait Cell: Copy + Send + Sync + 'static {
 
 /// How many slots a cell has.
 pub const fn slots<C: Cell>() -> usize {
-    const { assert!(C::GATES + C::APART <= MAX_SLOTS && C::PARTS <= MAX_PARTS && C::APART <= C::GATES) };
-    C::GATES + C::APART
+    const { assert!(C::GATES + C::SPLIT_GATES <= MAX_SLOTS && C::STATE_TENSORS <= MAX_PARTS && C::SPLIT_GATES <= C::GATES) };
+    C::GATES + C::SPLIT_GATES
 }

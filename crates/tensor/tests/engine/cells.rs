@@ -15,20 +15,20 @@ fn inputs(cell: AnyCell, rows: usize, hidden: usize) -> Vec<Input> {
 }
 
 fn run<C: Cell>(vars: &[Var]) -> Vec<Var> {
-    let (bias, before) = vars[2..].split_at(usize::from(C::APART > 0));
+    let (bias, before) = vars[2..].split_at(usize::from(C::SPLIT_GATES > 0));
     cell_step(AnyCell::of::<C>(), &vars[0], &vars[1], bias.first(), before)
 }
 
 /// A unit at a time: its gates, those that are apart twice, and the cell's formula in `f64`.
 fn reference<C: Cell>(numbers: &[Vec<f64>], hidden: usize) -> Vec<Vec<f64>> {
-    let (bias, before) = numbers[2..].split_at(usize::from(C::APART > 0));
-    let mut after = vec![Vec::new(); C::PARTS];
+    let (bias, before) = numbers[2..].split_at(usize::from(C::SPLIT_GATES > 0));
+    let mut after = vec![Vec::new(); C::STATE_TENSORS];
     for row in 0..before[0].len() / hidden {
         for unit in 0..hidden {
             let mut gates = vec![0.0; slots::<C>()];
             for gate in 0..C::GATES {
                 let place = (row * C::GATES + gate) * hidden + unit;
-                let apart = (gate + C::APART).checked_sub(C::GATES);
+                let apart = (gate + C::SPLIT_GATES).checked_sub(C::GATES);
                 gates[gate] += numbers[0][place];
                 gates[apart.map_or(gate, |apart| C::GATES + apart)] += numbers[1][place];
                 if let (Some(apart), Some(bias)) = (apart, bias.first()) {

@@ -52,13 +52,13 @@ impl Case {
         let weights = layer_reference(AnyCell::of::<C>(), &mut numbers, self.norm);
         let start: Vec<&Vec<f64>> = numbers.collect();
         let mut states = vec![0.0; rows.total() * hidden];
-        let mut last = vec![Vec::new(); C::PARTS];
+        let mut last = vec![Vec::new(); C::STATE_TENSORS];
         for place in 0..rows.batch() {
             let first = |part: usize| match start.get(part) {
                 Some(start) => start[place * hidden..][..hidden].to_vec(),
                 None => vec![0.0; hidden],
             };
-            let mut state: Vec<Vec<f64>> = (0..C::PARTS).map(first).collect();
+            let mut state: Vec<Vec<f64>> = (0..C::STATE_TENSORS).map(first).collect();
             let mut steps: Vec<usize> = (0..rows.length(place)).collect();
             let mut x = sequence(rows, x, self.inputs, place);
             if self.direction == Direction::Backward {

@@ -85,7 +85,7 @@ impl Case {
         let layers: Vec<_> =
             (0..self.layers).map(|_| layer_reference(AnyCell::of::<C>(), &mut numbers, self.norm)).collect();
         let start: Vec<Vec<&Vec<f64>>> =
-            (0..self.layers).map(|_| numbers.by_ref().take(C::PARTS).collect()).collect();
+            (0..self.layers).map(|_| numbers.by_ref().take(C::STATE_TENSORS).collect()).collect();
         let query = if self.projected { numbers.next().expect("W_query") } else { &[][..] };
         let vector = numbers.next().map_or(&[][..], Vec::as_slice);
 

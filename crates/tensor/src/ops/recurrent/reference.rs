@@ -48,7 +48,7 @@ pub fn step<C: Cell>(x: &[f64], state: &mut [Vec<f64>], weights: &Weights) {
             gates[AnyCell::of::<C>().state_slot(gate)] += of_state[row];
         }
         if !weights.state_bias.is_empty() {
-            for apart in 0..C::APART {
+            for apart in 0..C::SPLIT_GATES {
                 gates[C::GATES + apart] += weights.state_bias[apart * hidden + unit];
             }
         }

@@ -39,8 +39,8 @@ impl AnyCell {
         AnyCell {
             name: short_name::<C>,
             gates: C::GATES,
-            apart: C::APART,
-            parts: C::PARTS,
+            apart: C::SPLIT_GATES,
+            parts: C::STATE_TENSORS,
             slots: cell::slots::<C>(),
             forward: units::forward::<C>,
             backward: units::backward::<C>,
@@ -54,12 +54,12 @@ impl AnyCell {
         self.gates
     }
 
-    /// [`Cell::APART`]
+    /// [`Cell::SPLIT_GATES`]
     pub const fn apart(self) -> usize {
         self.apart
     }
 
-    /// [`Cell::PARTS`]
+    /// [`Cell::STATE_TENSORS`]
     pub const fn parts(self) -> usize {
         self.parts
     }

@@ -72,7 +72,7 @@ unsafe fn load<V: Vector>(from: Grid, row: usize, columns: Range<usize>) -> V {
 #[inline(always)]
 unsafe fn load_parts<C: Cell, V: Vector>(parts: &Parts, row: usize, units: &Range<usize>) -> [V; MAX_PARTS] {
     let mut values = [V::lit(0.0); MAX_PARTS];
-    for (part, value) in parts.iter().zip(&mut values).take(C::PARTS) {
+    for (part, value) in parts.iter().zip(&mut values).take(C::STATE_TENSORS) {
         if let Some(part) = part {
             // SAFETY: handed on.
             *value = unsafe { load(*part, row, units.clone()) };
@@ -90,7 +90,7 @@ unsafe fn store_parts<C: Cell, V: Vector>(
     units: &Range<usize>,
     values: [V; MAX_PARTS],
 ) {
-    for (part, value) in parts.iter().zip(values).take(C::PARTS) {
+    for (part, value) in parts.iter().zip(values).take(C::STATE_TENSORS) {
         if let Some(part) = part {
             // SAFETY: handed on.
             value.store(unsafe { part.row_mut(row, units.clone()) });
@@ -157,7 +157,7 @@ impl<C: Cell> EachVector for Forward<'_, C> {
         unsafe {
             let mut slots = units.load_slots::<C, V>(row, &range);
             let mut state = load_parts::<C, V>(&units.before, row, &range);
-            C::forward(&mut slots[..crate::cell::slots::<C>()], &mut state[..C::PARTS]);
+            C::forward(&mut slots[..crate::cell::slots::<C>()], &mut state[..C::STATE_TENSORS]);
             units.store_slots::<C, V>(row, &range, slots);
             store_parts::<C, V>(&units.after, row, &range, state);
         }
@@ -204,7 +204,7 @@ impl<C: Cell> EachVector for Backward<'_, C> {
             if let Some(upstream) = self.upstream {
                 gradient[0] = gradient[0] + load(upstream, row, range.clone());
             }
-            let parts = ..C::PARTS;
+            let parts = ..C::STATE_TENSORS;
             C::backward(
                 &mut slots[..crate::cell::slots::<C>()],
                 &before[parts],

@@ -16,7 +16,7 @@ fn write<C: Cell>() -> String {
         symbols.iter().enumerate().for_each(|(i, symbol)| symbol.store(&format!("{name}[{i}]")));
     };
     let forward = function("void cell_forward(float* slots, float* state)", || {
-        let (mut gates, mut state) = (read("slots", slots::<C>()), read("state", C::PARTS));
+        let (mut gates, mut state) = (read("slots", slots::<C>()), read("state", C::STATE_TENSORS));
         C::forward(&mut gates, &mut state);
         store("slots", &gates);
         store("state", &state);
@@ -24,13 +24,13 @@ fn write<C: Cell>() -> String {
     let signature =
         "void cell_backward(float* slots, const float* before, const float* after, float* gradient)";
     let backward = function(signature, || {
-        let (mut gates, mut gradient) = (read("slots", slots::<C>()), read("gradient", C::PARTS));
-        let (before, after) = (read("before", C::PARTS), read("after", C::PARTS));
+        let (mut gates, mut gradient) = (read("slots", slots::<C>()), read("gradient", C::STATE_TENSORS));
+        let (before, after) = (read("before", C::STATE_TENSORS), read("after", C::STATE_TENSORS));
         C::backward(&mut gates, &before, &after, &mut gradient);
         store("slots", &gates);
         store("gradient", &gradient);
     });
-    let sizes = [("GATES", C::GATES), ("APART", C::APART), ("SLOTS", slots::<C>()), ("PARTS", C::PARTS)];
+    let sizes = [("GATES", C::GATES), ("APART", C::SPLIT_GATES), ("SLOTS", slots::<C>()), ("PARTS", C::STATE_TENSORS)];
     let sizes: String = sizes.iter().map(|(name, size)| format!("#define {name} {size}\n")).collect();
     sizes + &forward + &backward
 }
