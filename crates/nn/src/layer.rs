@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::pass::Pass;
 use couplet_tensor::activation::Tanh;
 use couplet_tensor::ops::{
-    AnyCell, GateNorm, LayerWeights, Norm, Recurrent, DropoutScope, dense, embedding, linear, recurrent,
+    AnyCell, DropoutScope, GateNorm, LayerWeights, Norm, Recurrent, dense, embedding, linear, recurrent,
 };
 use couplet_tensor::{Direction, Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
@@ -99,7 +99,10 @@ pub struct Dropout {
 impl Dropout {
     /// Of single numbers, or of the same ones in all steps of a sequence.
     pub fn of_numbers(rate: f32, variational: bool) -> Dropout {
-        Dropout { rate, together: if variational { DropoutScope::Variational } else { DropoutScope::Element } }
+        Dropout {
+            rate,
+            together: if variational { DropoutScope::Variational } else { DropoutScope::Element },
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::pass::Pass;
 use crate::tokens::{Batch, Packed};
 use couplet_tensor::ops::{
     CrossEntropy, PointerOutput, add, copy_loss, copy_mixture, coverage_loss, cross_entropy, gather_rows,
-    top_k, linear, row_block,
+    linear, row_block, top_k,
 };
 use couplet_tensor::{Params, Tensor, Var};
 use std::sync::Arc;
@@ -203,7 +203,11 @@ impl Seq2Seq {
                 let [gate, weights] =
                     [&pointing.gate, &pointing.weights].map(|all| row_block(all, rows.clone()));
                 let rows: Vec<u32> = (rows.start as u32..rows.end as u32).collect();
-                copy_mixture(logits.value(), &PointerOutput { gate, weights, ..*pointing }, &copied.select(&rows))
+                copy_mixture(
+                    logits.value(),
+                    &PointerOutput { gate, weights, ..*pointing },
+                    &copied.select(&rows),
+                )
             });
             let best = top_k(mixed.as_ref().unwrap_or(logits.value()), 1);
             best.into_iter().map(|best| best.first().map(|&(token, _)| token)).collect::<Vec<_>>()

@@ -33,7 +33,14 @@ impl Shortcut {
     }
 
     /// The output of a layer, together with what it read.
-    pub(crate) fn join(&self, pass: &Pass, layer: usize, output: Var, read: &Var, rows: &Arc<SequenceLayout>) -> Var {
+    pub(crate) fn join(
+        &self,
+        pass: &Pass,
+        layer: usize,
+        output: Var,
+        read: &Var,
+        rows: &Arc<SequenceLayout>,
+    ) -> Var {
         if !self.is_around(layer) {
             return output;
         }

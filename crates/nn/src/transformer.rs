@@ -9,7 +9,7 @@ use couplet_tensor::activation::Relu;
 use couplet_tensor::ops::dense::{GatedGelu, Gelu};
 use couplet_tensor::ops::rotary::RotaryConfig;
 use couplet_tensor::ops::{
-    AnyScore, Memory, MultiHead, KvView, add, attend, attend_cached, column_block, cross_attention, dense,
+    AnyScore, KvView, Memory, MultiHead, add, attend, attend_cached, column_block, cross_attention, dense,
     embedding, layer_norm, residual_norm, rotary, scale, self_attention,
 };
 use couplet_tensor::score::Dot;
@@ -124,7 +124,13 @@ impl OwnAttention {
     }
 
     /// One step: what it gives, and what later steps look at. `before.rows` already tells of this step.
-    pub(crate) fn step(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, before: Before) -> (Var, Vec<Tensor>) {
+    pub(crate) fn step(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<SequenceLayout>,
+        before: Before,
+    ) -> (Var, Vec<Tensor>) {
         let asked = self.asked(pass, x, rows, before.steps.len());
         let steps = [before.steps, &[asked.value().clone()]].concat();
         let past = KvView::Steps { steps: &steps, rows: before.rows };
@@ -307,7 +313,13 @@ impl Residual {
     }
 
     /// Adds what a sublayer made of what it read. Before sublayers, the norm is already that of the next one.
-    pub(crate) fn join(&self, pass: &Pass, stream: &Stream, made: &Var, rows: &Arc<SequenceLayout>) -> Stream {
+    pub(crate) fn join(
+        &self,
+        pass: &Pass,
+        stream: &Stream,
+        made: &Var,
+        rows: &Arc<SequenceLayout>,
+    ) -> Stream {
         let which = stream.passed + usize::from(self.place == NormPlace::Pre);
         let [gain, bias] = self.norm(pass, which);
         let dropped = pass.dropped(rows, self.dropout, self.first_drop + 2 * stream.passed as u32);

@@ -3,7 +3,7 @@
 use crate::model::{Model, Next, Step};
 use couplet_data::{END, START, UNK};
 use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq, Sights};
-use couplet_tensor::ops::{CopySource, copy_mixture, top_k, log_softmax};
+use couplet_tensor::ops::{CopySource, copy_mixture, log_softmax, top_k};
 use couplet_tensor::{Params, Tensor};
 
 /// A sequence-to-sequence model with its weights.

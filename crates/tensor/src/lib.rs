@@ -56,13 +56,14 @@
 //! input, so nothing but the opening of a GPU returns an error; [`cuda`] says what happens when one fails later.
 
 pub mod activation;
+mod aligned_buffer;
 pub mod cell;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod device;
 pub mod lane;
+mod layout;
 mod memory;
-mod aligned_buffer;
 pub mod ops;
 pub mod optimiser;
 mod params;
@@ -70,7 +71,6 @@ mod pool;
 pub mod product;
 pub mod profile;
 pub mod random;
-mod layout;
 pub mod score;
 pub mod selftest;
 mod shared;
@@ -83,10 +83,10 @@ mod type_name;
 pub use cuda::Cuda;
 pub use device::{Cpu, Device, DeviceChoice, DeviceError, Precision, UnknownName};
 pub use lane::Isa;
+pub use layout::{Direction, SequenceLayout, Step};
 pub use memory::{Blocks, OutOfMemory, trim_heap};
 pub use params::{Init, Param, Params};
 pub use product::{Mat, Update, multiply};
-pub use layout::{Direction, SequenceLayout, Step};
 pub use shared_rows::SharedRows;
 pub use tape::{Gradients, Tape, Var, record, record_all};
 pub use tensor::Tensor;

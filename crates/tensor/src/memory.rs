@@ -3,10 +3,10 @@
 //! A training step asks for the same sizes over and over. A block that is no longer needed goes onto the list of its size
 //! class and serves the next request of that class, so that after the first step nothing is taken from the system.
 
+use crate::aligned_buffer::AlignedBuffer;
 #[cfg(feature = "cuda")]
 use crate::cuda::{DeviceBlock, Pointer};
 use crate::device::{Device, on_device};
-use crate::aligned_buffer::AlignedBuffer;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeBounds;

@@ -5,8 +5,8 @@
 //! behaviour: rows are only read and written by [`Vector::load_shared`] and [`Vector::store_shared`], which may meet others of
 //! their kind, and every number that is read is one that somebody wrote.
 
-use crate::lane::{LANES, Vector};
 use crate::aligned_buffer::AlignedBuffer;
+use crate::lane::{LANES, Vector};
 use std::array::from_fn;
 use std::fmt;
 

@@ -32,7 +32,7 @@ pub use score::{AttentionKind, Score, ScoreKind};
 use crate::config::{AttentionConfig, LocalKind};
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::{ModifierWeights, LocalAttention, Memory, attend_focused, linear, scale};
+use couplet_tensor::ops::{LocalAttention, Memory, ModifierWeights, attend_focused, linear, scale};
 use couplet_tensor::{Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::layer::{Dropout, Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
-use couplet_tensor::ops::{MultiHead, KvView, attend_cached, cross_attention};
+use couplet_tensor::ops::{KvView, MultiHead, attend_cached, cross_attention};
 use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
 

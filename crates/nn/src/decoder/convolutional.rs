@@ -7,8 +7,8 @@ use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
 use couplet_tensor::ops::{
-    MultiHead, KvView, Window, attend_cached, scaled_residual, concat_columns, cross_attention, gather_rows, linear,
-    multiply_elements,
+    KvView, MultiHead, Window, attend_cached, concat_columns, cross_attention, gather_rows, linear,
+    multiply_elements, scaled_residual,
 };
 use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;

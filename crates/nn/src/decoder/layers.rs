@@ -216,7 +216,13 @@ impl Layers {
     }
 
     /// All steps of packed targets; row `i` of the state belongs to place `i`.
-    pub(crate) fn sequence(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, state: &LayersState) -> Written {
+    pub(crate) fn sequence(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<SequenceLayout>,
+        state: &LayersState,
+    ) -> Written {
         let (first, above) = state.layers.split_at(self.below);
         let written = match (&self.sight, &state.memory, &state.seen) {
             (Sight::Fed { attention, query }, Some(memory), Some(seen)) => {
@@ -246,7 +252,13 @@ impl Layers {
 
     /// The layers up to the one that looks, over packed sequences: the states of the last of them, and how each ended, part by
     /// part.
-    fn stack(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, first: &[Vec<Var>]) -> (Var, Vec<Vec<Var>>) {
+    fn stack(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<SequenceLayout>,
+        first: &[Vec<Var>],
+    ) -> (Var, Vec<Vec<Var>>) {
         let (mut states, mut last) = (x.clone(), Vec::new());
         for (number, first) in first.iter().enumerate() {
             let read = self.layers[number].forward(pass, &states, rows, Direction::Forward, Some(first));
@@ -337,8 +349,12 @@ mod tests {
             set(&mut params, &[("attention.coverage", &[-1.0])]);
         }
         let pass = Pass::inference(&params);
-        let memory =
-            attention.memory(&pass, &matrix(&[&[1.0], &[-1.0]]), &SequenceLayout::new(&[2]).into(), [0].into());
+        let memory = attention.memory(
+            &pass,
+            &matrix(&[&[1.0], &[-1.0]]),
+            &SequenceLayout::new(&[2]).into(),
+            [0].into(),
+        );
         let layers = Layers {
             layers,
             sight: Sight::new(Some(attention), &config),

@@ -125,7 +125,13 @@ impl RecurrentDecoder {
     }
 
     /// Where it points, if it copies.
-    fn pointing(&self, pass: &Pass, written: &Written, told: Option<&Var>, word: &Var) -> Option<PointerOutput> {
+    fn pointing(
+        &self,
+        pass: &Pass,
+        written: &Written,
+        told: Option<&Var>,
+        word: &Var,
+    ) -> Option<PointerOutput> {
         let (pointer, seen) = self.pointer.as_ref().zip(written.seen.as_ref())?;
         Some(pointer.forward(pass, &written.states, seen, told, word))
     }

@@ -110,7 +110,14 @@ impl RecurrentReader {
     }
 
     /// The topmost layer's last state together with what it read there, each direction at its own end.
-    fn end(&self, pass: &Pass, readers: &[(Direction, Layer)], last: &Var, below: &Var, rows: &SequenceLayout) -> Var {
+    fn end(
+        &self,
+        pass: &Pass,
+        readers: &[(Direction, Layer)],
+        last: &Var,
+        below: &Var,
+        rows: &SequenceLayout,
+    ) -> Var {
         let width = below.columns() / readers.len();
         let read: Vec<Var> = readers
             .iter()

@@ -43,7 +43,13 @@ impl SelfAttendingLayer {
     }
 
     /// Goes over packed sequences.
-    pub fn forward(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>, direction: Direction) -> Recurrent {
+    pub fn forward(
+        &self,
+        pass: &Pass,
+        x: &Var,
+        rows: &Arc<SequenceLayout>,
+        direction: Direction,
+    ) -> Recurrent {
         match direction {
             Direction::Forward => self.read(pass, x, rows),
             Direction::Backward => {

@@ -4,7 +4,7 @@
 
 use couplet_tensor::cell::Lstm;
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, CrossEntropy, ModifierWeights, LayerWeights, Memory, Scan, ScanState, concat_columns,
+    AnyCell, AnyScore, CrossEntropy, LayerWeights, Memory, ModifierWeights, Scan, ScanState, concat_columns,
     cross_entropy, embedding, gather_rows, linear, recurrent, tanh,
 };
 use couplet_tensor::score::Additive;
@@ -87,8 +87,10 @@ pub(crate) struct Batch {
 impl Batch {
     /// Packs sentence pairs. A target begins with the start token and ends with the end token.
     pub(crate) fn new(pairs: &[(Vec<u32>, Vec<u32>)]) -> Batch {
-        let source_rows = SequenceLayout::new(&pairs.iter().map(|(source, _)| source.len()).collect::<Vec<_>>());
-        let target_rows = SequenceLayout::new(&pairs.iter().map(|(_, target)| target.len() - 1).collect::<Vec<_>>());
+        let source_rows =
+            SequenceLayout::new(&pairs.iter().map(|(source, _)| source.len()).collect::<Vec<_>>());
+        let target_rows =
+            SequenceLayout::new(&pairs.iter().map(|(_, target)| target.len() - 1).collect::<Vec<_>>());
         let pack = |rows: &SequenceLayout, token: &dyn Fn(usize, usize) -> u32| -> Vec<u32> {
             rows.places().map(|(place, step)| token(rows.sorted_indices()[place] as usize, step)).collect()
         };

@@ -45,6 +45,12 @@ pub trait Cell: Copy + Send + Sync + 'static {
 
 /// How many slots a cell has.
 pub const fn slots<C: Cell>() -> usize {
-    const { assert!(C::GATES + C::SPLIT_GATES <= MAX_SLOTS && C::STATE_TENSORS <= MAX_PARTS && C::SPLIT_GATES <= C::GATES) };
+    const {
+        assert!(
+            C::GATES + C::SPLIT_GATES <= MAX_SLOTS
+                && C::STATE_TENSORS <= MAX_PARTS
+                && C::SPLIT_GATES <= C::GATES
+        )
+    };
     C::GATES + C::SPLIT_GATES
 }

@@ -2,8 +2,8 @@
 
 use super::Pointer;
 use crate::device::Device;
-use crate::memory::Buffer;
 use crate::layout::SequenceLayout;
+use crate::memory::Buffer;
 
 /// Whole numbers on the GPU.
 pub(crate) struct Indices(Buffer);

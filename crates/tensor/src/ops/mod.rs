@@ -15,12 +15,11 @@ pub mod dense;
 pub mod dropout;
 pub mod embedding;
 pub mod layer_norm;
-pub mod top_k;
 pub mod linear;
 pub mod logistic_loss;
 pub mod multi_head;
 pub mod pointwise;
-pub mod pool;
+pub mod pooling;
 pub mod recurrent;
 pub mod residual_norm;
 pub mod rotary;
@@ -28,13 +27,15 @@ pub mod scan;
 pub mod softmax;
 pub(crate) mod sums;
 mod time_loop;
+pub mod top_k;
 
 pub use arrange::{
     column_block, concat_columns, concat_rows, flatten_steps, gather_rows, repeat_over_steps, row_block,
     steps_before,
 };
 pub use attention::{
-    AnyScore, Coverage, AttentionModifiers, ModifierWeights, LocalAttention, LocalWindow, Memory, WindowCenter, attend, attend_focused,
+    AnyScore, AttentionModifiers, Coverage, LocalAttention, LocalWindow, Memory, ModifierWeights,
+    WindowCenter, attend, attend_focused,
 };
 pub use cell_step::cell_step;
 pub use convolution::{Window, convolution};
@@ -45,18 +46,18 @@ pub use dense::dense;
 pub use dropout::{Dropout, DropoutMask, DropoutScope, dropout};
 pub use embedding::embedding;
 pub use layer_norm::layer_norm;
-pub use top_k::{ScoredIndex, top_k};
 pub use linear::linear;
 pub use logistic_loss::logistic_loss;
-pub use multi_head::{MultiHead, KvView, attend_cached, cross_attention, self_attention};
-pub use pointwise::{add, scaled_residual, multiply_elements, relu, scale, sigmoid, tanh};
-pub use pool::{Pooling, pool};
+pub use multi_head::{KvView, MultiHead, attend_cached, cross_attention, self_attention};
+pub use pointwise::{add, multiply_elements, relu, scale, scaled_residual, sigmoid, tanh};
+pub use pooling::{Pooling, pool};
 pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use residual_norm::residual_norm;
 pub use rotary::rotary;
-pub use scan::{Scan, ScanState, ScanOutput};
+pub use scan::{Scan, ScanOutput, ScanState};
 pub use softmax::{log_softmax, softmax};
 pub use time_loop::AnyCell;
+pub use top_k::{ScoredIndex, top_k};
 
 /// Every kernel's source under its name, those that are generic with each cell, score and function.
 #[cfg(feature = "cuda")]
@@ -85,7 +86,7 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         layer_norm::cuda::SOURCE,
         logistic_loss::cuda::SOURCE,
         multi_head::cuda::SOURCE,
-        pool::cuda::SOURCE,
+        pooling::cuda::SOURCE,
         residual_norm::cuda::SOURCE,
         rotary::cuda::SOURCE,
         softmax::cuda::SOURCE,

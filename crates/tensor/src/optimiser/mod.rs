@@ -37,7 +37,7 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
-use crate::params::{Params, ParamSpan};
+use crate::params::{ParamSpan, Params};
 use crate::profile::{self, Phase};
 use crate::tensor::Tensor;
 pub use average::Average;

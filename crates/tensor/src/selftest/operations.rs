@@ -3,16 +3,17 @@
 use super::case::{Case, Expect, Input, Results, numbers, random, weight, wide};
 use crate::activation::Tanh;
 use crate::device::Device;
+use crate::layout::SequenceLayout;
 use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 use crate::ops::{
-    CopySource, CrossEntropy, Dropout, DropoutMask, PointerOutput, Pooling, DropoutScope, add, scaled_residual, column_block,
+    CopySource, CrossEntropy, Dropout, DropoutMask, DropoutScope, PointerOutput, Pooling, add, column_block,
     concat_columns, concat_rows, copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout,
-    embedding, flatten_steps, gather_rows, layer_norm, top_k, linear, logistic_loss, multiply_elements,
-    pool, relu, repeat_over_steps, residual_norm, row_block, scale, sigmoid, softmax, steps_before, tanh,
+    embedding, flatten_steps, gather_rows, layer_norm, linear, logistic_loss, multiply_elements, pool, relu,
+    repeat_over_steps, residual_norm, row_block, scale, scaled_residual, sigmoid, softmax, steps_before,
+    tanh, top_k,
 };
 use crate::optimiser::{Average, Optimiser, Rule};
 use crate::params::{Init, Param, Params};
-use crate::layout::SequenceLayout;
 use crate::tape::{Tape, Var};
 use crate::tensor::Tensor;
 use std::sync::Arc;

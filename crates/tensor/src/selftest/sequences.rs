@@ -3,14 +3,14 @@
 use super::case::{Case, Expect, Input, random, weight, wide};
 use crate::activation::{Identity, Relu, Sigmoid, Tanh};
 use crate::cell::{Gru, Lstm, Simple};
+use crate::layout::{Direction, SequenceLayout};
 use crate::ops::dense::GatedLinear;
 use crate::ops::{
-    AnyCell, AnyScore, Coverage, Dropout, DropoutMask, AttentionModifiers, ModifierWeights, GateNorm, LayerWeights, LocalAttention,
-    LocalWindow, Memory, MultiHead, Norm, KvView, WindowCenter, Scan, ScanState, DropoutScope, Window, attend,
-    attend_focused, attend_cached, cell_step, convolution, cross_attention, recurrent, rotary, rotary::RotaryConfig,
-    self_attention, sigmoid,
+    AnyCell, AnyScore, AttentionModifiers, Coverage, Dropout, DropoutMask, DropoutScope, GateNorm, KvView,
+    LayerWeights, LocalAttention, LocalWindow, Memory, ModifierWeights, MultiHead, Norm, Scan, ScanState,
+    Window, WindowCenter, attend, attend_cached, attend_focused, cell_step, convolution, cross_attention,
+    recurrent, rotary, rotary::RotaryConfig, self_attention, sigmoid,
 };
-use crate::layout::{Direction, SequenceLayout};
 use crate::score::{Additive, Dot, Linear};
 use crate::tape::Var;
 use std::sync::Arc;
@@ -120,7 +120,8 @@ fn self_attentions(name: &'static str, causal: bool) -> Vec<Case> {
 /// The sources are those of [`HEADS`]; the last one of three readers has no steps, and the first source has two readers.
 fn cross_attentions() -> Vec<Case> {
     let case = |(lengths, heads, depth): (&[usize], usize, usize)| {
-        let (rows, sources) = (Arc::new(SequenceLayout::new(&[40, 3, 0])), Arc::new(SequenceLayout::new(lengths)));
+        let (rows, sources) =
+            (Arc::new(SequenceLayout::new(&[40, 3, 0])), Arc::new(SequenceLayout::new(lengths)));
         let of: Arc<[u32]> = [0, sources.batch() as u32 - 1, 0].into();
         let sizes = format!("{lengths:?} steps, {heads} × {depth}");
         let inputs = vec![
@@ -283,10 +284,17 @@ fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
         Case::new(format!("{name}, {}", bend.name), Expect::Products, sizes, inputs, move |vars| {
             let (keys, values) = (vars[1].clone(), vars[2].clone());
             let memory = Memory { keys, values, heads, rows: Arc::clone(&rows), of: Arc::clone(&of) };
-            let place =
-                |share| if share { WindowCenter::Fraction(sigmoid(&vars[3])) } else { WindowCenter::Step(vars[3].clone()) };
+            let place = |share| {
+                if share {
+                    WindowCenter::Fraction(sigmoid(&vars[3]))
+                } else {
+                    WindowCenter::Step(vars[3].clone())
+                }
+            };
             let focus = AttentionModifiers {
-                window: bend.window.map(|(reach, share)| LocalWindow { half_width: reach, center: place(share) }),
+                window: bend
+                    .window
+                    .map(|(reach, share)| LocalWindow { half_width: reach, center: place(share) }),
                 coverage: bend.covered.then(|| Coverage { so_far: vars[4].clone(), weight: vars[5].clone() }),
             };
             attend_focused(score, &vars[0], vars.get(6), &memory, &focus).to_vec()
@@ -316,8 +324,10 @@ fn focused_decoders(cell: AnyCell, score: AnyScore, name: &str) -> Vec<Case> {
             let predict = predicted.then(|| [vars[own].clone(), vars[own + 1].clone()]);
             // Behind a product, a window is so large that it ends nowhere: where products round otherwise, its end jumps.
             let reach = if predicted { 1000 } else { 3 };
-            let focus =
-                ModifierWeights { local: Some(LocalAttention { half_width: reach, predict }), coverage: Some(vars[own + 2].clone()) };
+            let focus = ModifierWeights {
+                local: Some(LocalAttention { half_width: reach, predict }),
+                coverage: Some(vars[own + 2].clone()),
+            };
             let result = Scan { focus, ..scan }.sequence(&x, &decoder.targets, &start, &memory);
             vec![result.states, result.contexts, result.weights]
         })
@@ -447,7 +457,8 @@ fn all_decoders() -> Vec<Decoder> {
     ];
     let mut decoders = Vec::new();
     for (targets, sources, of, [heads, inputs, hidden, depth, width]) in sizes {
-        let (targets, sources) = (Arc::new(SequenceLayout::new(targets)), Arc::new(SequenceLayout::new(sources)));
+        let (targets, sources) =
+            (Arc::new(SequenceLayout::new(targets)), Arc::new(SequenceLayout::new(sources)));
         for (layers, projected) in [(1, false), (1, true), (2, false), (2, true)] {
             let (targets, sources, of) = (Arc::clone(&targets), Arc::clone(&sources), of.into());
             let depth = if projected { depth } else { hidden };
@@ -539,8 +550,14 @@ impl Decoder {
         let query = self.projected.then(|| next(&mut vars));
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
         let memory = Memory { keys, values, heads: self.heads, rows, of };
-        let scan =
-            Scan { cell, score, layers, query, vector: vars.next().cloned(), focus: ModifierWeights::default() };
+        let scan = Scan {
+            cell,
+            score,
+            layers,
+            query,
+            vector: vars.next().cloned(),
+            focus: ModifierWeights::default(),
+        };
         (x, ScanState::new(first, context), memory, scan)
     }
 }

@@ -3,7 +3,9 @@
 use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, numbers, sequence};
 use couplet_tensor::activation::{Relu, Sigmoid, Tanh};
 use couplet_tensor::ops::attention::reference;
-use couplet_tensor::ops::{AnyScore, Coverage, AttentionModifiers, LocalWindow, Memory, WindowCenter, attend, attend_focused};
+use couplet_tensor::ops::{
+    AnyScore, AttentionModifiers, Coverage, LocalWindow, Memory, WindowCenter, attend, attend_focused,
+};
 use couplet_tensor::score::{Additive, Dot, Linear, Score};
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
@@ -229,9 +231,10 @@ impl Bent {
             Memory { keys: vars[1].clone(), values: vars[2].clone(), heads: self.case.heads, rows, of };
         let place = |share| if share { WindowCenter::Fraction } else { WindowCenter::Step };
         let focus = AttentionModifiers {
-            window: self
-                .window
-                .map(|(reach, share)| LocalWindow { half_width: reach, center: place(share)(own[0].clone()) }),
+            window: self.window.map(|(reach, share)| LocalWindow {
+                half_width: reach,
+                center: place(share)(own[0].clone()),
+            }),
             coverage: self.covered.then(|| Coverage { so_far: own[1].clone(), weight: own[2].clone() }),
         };
         attend_focused(score, &vars[0], vars.get(3), &memory, &focus).to_vec()

@@ -4,7 +4,7 @@ use crate::support::{Input, isas, layer_inputs, layer_weights, numbers};
 use couplet_tensor::activation::{Relu, Sigmoid};
 use couplet_tensor::cell::{Gru, Lstm, Simple};
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, ModifierWeights, Memory, Pooling, Scan, flatten_steps, linear, logistic_loss, pool,
+    AnyCell, AnyScore, Memory, ModifierWeights, Pooling, Scan, flatten_steps, linear, logistic_loss, pool,
     recurrent, repeat_over_steps, steps_before,
 };
 use couplet_tensor::score::{Additive, Linear};

@@ -2,7 +2,7 @@
 
 use couplet_tensor::cell::Cell;
 use couplet_tensor::lane::Lane;
-use couplet_tensor::ops::{AnyCell, AnyScore, ModifierWeights, LayerWeights, Memory, Scan, attend};
+use couplet_tensor::ops::{AnyCell, AnyScore, LayerWeights, Memory, ModifierWeights, Scan, attend};
 use couplet_tensor::random::{Stream, unit};
 use couplet_tensor::score::Score;
 use couplet_tensor::{Device, Isa, Params, SequenceLayout, Tape, Tensor, Var};
@@ -71,7 +71,8 @@ fn both_in_a_fused_scan() {
     const DEPTH: usize = 5;
     const WIDTH: usize = 3;
     let device = Device::cpu_with_grain(2, Isa::detect(), 1);
-    let (source, target) = (Arc::new(SequenceLayout::new(&[4, 2, 7])), Arc::new(SequenceLayout::new(&[3, 1, 2])));
+    let (source, target) =
+        (Arc::new(SequenceLayout::new(&[4, 2, 7])), Arc::new(SequenceLayout::new(&[3, 1, 2])));
     let stream = Stream::new(3, 0);
     let run = |fused: bool| {
         let tape = Tape::new();

@@ -2,7 +2,7 @@
 
 use crate::support::{HAND, Input, assert_close, by_hand, check, devices, sequence};
 use couplet_tensor::ops::multi_head::reference;
-use couplet_tensor::ops::{MultiHead, KvView, attend_cached, cross_attention, self_attention};
+use couplet_tensor::ops::{KvView, MultiHead, attend_cached, cross_attention, self_attention};
 use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, sequence};
 use couplet_tensor::SequenceLayout;
-use couplet_tensor::ops::pool::reference;
+use couplet_tensor::ops::pooling::reference;
 use couplet_tensor::ops::{Pooling, pool};
 use std::sync::Arc;
 

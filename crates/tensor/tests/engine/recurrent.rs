@@ -169,8 +169,14 @@ fn lstm_equals_the_loop() {
 
 /// One unit, one input, weights 1 and no bias, over the sequence 0.5, −0.3.
 fn two_steps(direction: Direction) -> Vec<f32> {
-    let case =
-        Case { rows: Arc::new(SequenceLayout::new(&[2])), inputs: 1, hidden: 1, direction, start: false, norm: false };
+    let case = Case {
+        rows: Arc::new(SequenceLayout::new(&[2])),
+        inputs: 1,
+        hidden: 1,
+        direction,
+        start: false,
+        norm: false,
+    };
     let inputs = [
         Input::new("x", 2, 1, &[0.5, -0.3]),
         Input::new("W_input", 1, 1, &[1.0]),

@@ -13,7 +13,8 @@ fn equals_the_reference() {
     for (lengths, depth, heads, rest) in sizes {
         for first in [0, 4] {
             let rows = Arc::new(SequenceLayout::new(lengths));
-            let (turned, width) = (RotaryConfig { depth, columns: depth * heads, first }, depth * heads + rest);
+            let (turned, width) =
+                (RotaryConfig { depth, columns: depth * heads, first }, depth * heads + rest);
             check(
                 &[Input::random("x", rows.total(), width)],
                 |vars| vec![rotary(&vars[0], &rows, turned)],

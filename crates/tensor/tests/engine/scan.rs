@@ -6,7 +6,9 @@ use crate::support::{
 };
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
-use couplet_tensor::ops::{AnyCell, AnyScore, ModifierWeights, Memory, Scan, ScanState, ScanOutput, gather_rows};
+use couplet_tensor::ops::{
+    AnyCell, AnyScore, Memory, ModifierWeights, Scan, ScanOutput, ScanState, gather_rows,
+};
 use couplet_tensor::score::{Additive, Dot, Score};
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
@@ -70,8 +72,14 @@ impl Case {
         let layers = (0..self.layers).map(|_| layer_weights(cell, &mut vars, self.norm)).collect();
         let start = (0..self.layers).map(|_| vars.by_ref().take(cell.parts()).cloned().collect()).collect();
         let query = if self.projected { vars.next().cloned() } else { None };
-        let scan =
-            Scan { cell, score, layers, query, vector: vars.next().cloned(), focus: ModifierWeights::default() };
+        let scan = Scan {
+            cell,
+            score,
+            layers,
+            query,
+            vector: vars.next().cloned(),
+            focus: ModifierWeights::default(),
+        };
         let start = ScanState::new(start, context);
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
         let memory = Memory { keys, values, heads: self.heads, rows, of };

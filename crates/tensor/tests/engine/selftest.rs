@@ -54,7 +54,8 @@ fn the_processor_passes() {
     for operation in OPERATIONS {
         assert!(names.iter().any(|name| name.starts_with(operation)), "{operation} in {names:?}");
         // A profile knows it too, both ways.
-        let ways: &[Phase] = if operation == "adam" { &[Phase::Update] } else { &[Phase::Forward, Phase::Back] };
+        let ways: &[Phase] =
+            if operation == "adam" { &[Phase::Update] } else { &[Phase::Forward, Phase::Back] };
         for &way in ways {
             let is_timed = shares.iter().any(|share| (share.name, share.phase) == (operation, way));
             assert!(is_timed, "{operation} {way} in {shares:?}");

@@ -108,8 +108,9 @@ impl Layout {
             }
             Layout::Packed(rows) => {
                 assert_eq!(array.shape, [rows.batch(), rows.steps(), columns], "padded sequences");
-                let padded =
-                    |(place, step): (usize, usize)| rows.sorted_indices()[place] as usize * rows.steps() + step;
+                let padded = |(place, step): (usize, usize)| {
+                    rows.sorted_indices()[place] as usize * rows.steps() + step
+                };
                 rows.places().flat_map(|at| row(padded(at))).copied().collect()
             }
         };
@@ -130,7 +131,11 @@ impl Layout {
 }
 
 /// The place of the source that each place of the targets reads, from the source that each target reads.
-pub(crate) fn memory_of(targets: &SequenceLayout, sources: &SequenceLayout, reads: impl Fn(usize) -> usize) -> Arc<[u32]> {
+pub(crate) fn memory_of(
+    targets: &SequenceLayout,
+    sources: &SequenceLayout,
+    reads: impl Fn(usize) -> usize,
+) -> Arc<[u32]> {
     let place_of = sources.unsorted_indices();
     targets.sorted_indices().iter().map(|&target| place_of[reads(target as usize)]).collect()
 }

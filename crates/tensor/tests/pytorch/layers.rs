@@ -83,7 +83,8 @@ fn check_softmax(mut case: Case) {
 fn check_attention(score: AnyScore, mut case: Case) {
     let rows = case.fixed("source_lengths").rows();
     let reads = case.fixed("reads").whole();
-    let place_of = |source: &u32| rows.sorted_indices().iter().position(|at| at == source).expect("a place") as u32;
+    let place_of =
+        |source: &u32| rows.sorted_indices().iter().position(|at| at == source).expect("a place") as u32;
     let of = reads.iter().map(place_of).collect();
     let packed = Packed(rows.clone());
     let (keys, values) = (case.input("keys", &packed), case.input("values", &packed));

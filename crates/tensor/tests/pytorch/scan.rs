@@ -3,7 +3,7 @@
 use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices, memory_of};
 use couplet_tensor::activation::Sigmoid;
 use couplet_tensor::cell::{Gru, Lstm};
-use couplet_tensor::ops::{AnyCell, AnyScore, ModifierWeights, Memory, Scan, ScanState};
+use couplet_tensor::ops::{AnyCell, AnyScore, Memory, ModifierWeights, Scan, ScanState};
 use couplet_tensor::score::{Additive, Dot, Linear};
 
 #[test]

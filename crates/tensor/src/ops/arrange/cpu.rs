@@ -1,5 +1,5 @@
-use crate::product::Update;
 use crate::layout::SequenceLayout;
+use crate::product::Update;
 use crate::tensor::Tensor;
 
 /// Copies the columns of `part` to those of `y` from `start` on.

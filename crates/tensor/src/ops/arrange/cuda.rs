@@ -1,6 +1,6 @@
 use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Source};
-use crate::product::Update;
 use crate::layout::SequenceLayout;
+use crate::product::Update;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("arrange", include_str!("arrange.cu"));
@@ -92,7 +92,14 @@ pub(super) fn flatten_steps(cuda: &Cuda, x: &Tensor, rows: &SequenceLayout, step
 }
 
 /// Hands what lies side by side in `dy` back to the packed rows of so many columns.
-pub(super) fn take_steps(cuda: &Cuda, dx: Pointer, width: usize, dy: &Tensor, rows: &SequenceLayout, update: Update) {
+pub(super) fn take_steps(
+    cuda: &Cuda,
+    dx: Pointer,
+    width: usize,
+    dy: &Tensor,
+    rows: &SequenceLayout,
+    update: Update,
+) {
     let total = rows.total();
     let rows = DeviceLayout::new(dy.device(), rows);
     let arguments = [

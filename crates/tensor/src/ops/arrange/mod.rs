@@ -7,10 +7,10 @@ mod cpu;
 pub(crate) mod cuda;
 
 use crate::device::on_device;
+use crate::layout::SequenceLayout;
 use crate::ops::embedding::rows_of;
 use crate::product::Update;
 use crate::profile;
-use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::ops::Range;

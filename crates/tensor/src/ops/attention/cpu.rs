@@ -1,11 +1,14 @@
 //! Attention of many rows. Going back, each source is dealt to one worker, with all rows that read it.
 
-use super::row::{Backward, RowModifiers, RowModifierGradients, RowCoverage, Forward, Source, Sources, ValuesBack, Window, part};
+use super::row::{
+    Backward, Forward, RowCoverage, RowModifierGradients, RowModifiers, Source, Sources, ValuesBack, Window,
+    part,
+};
 use super::{AnyScore, AttentionModifiers, Memory};
 use crate::device::Cpu;
+use crate::layout::SequenceLayout;
 use crate::ops::sums::column_sums;
 use crate::pool::Worker;
-use crate::layout::SequenceLayout;
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
@@ -45,7 +48,8 @@ impl<'a> ModifierRows<'a> {
         let window = focus.window.as_ref();
         let coverage = focus.coverage.as_ref();
         ModifierRows {
-            window: window.map(|window| (window.center.var().value(), window.center.is_fraction(), window.half_width)),
+            window: window
+                .map(|window| (window.center.var().value(), window.center.is_fraction(), window.half_width)),
             coverage: coverage.map(|coverage| (coverage.so_far.value(), coverage.weight.value().data())),
         }
     }
@@ -180,7 +184,13 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub(crate) fn new(cpu: &Cpu, score: AnyScore, rows: usize, memory: &Memory, focus: &AttentionModifiers) -> Sums {
+    pub(crate) fn new(
+        cpu: &Cpu,
+        score: AnyScore,
+        rows: usize,
+        memory: &Memory,
+        focus: &AttentionModifiers,
+    ) -> Sums {
         let device = memory.keys.device();
         let (depth, batch) = (memory.keys.columns(), memory.rows.batch());
         let covered = |columns| if focus.coverage.is_some() { columns } else { 0 };

@@ -5,8 +5,8 @@
 use super::{AnyScore, AttentionModifiers, Memory};
 use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
 use crate::lane::source::{Symbol, function};
-use crate::ops::sums::cuda::column_sums;
 use crate::layout::SequenceLayout;
+use crate::ops::sums::cuda::column_sums;
 use crate::score::Score;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;

@@ -31,11 +31,13 @@ pub mod reference;
 pub(crate) mod row;
 
 pub use any_score::AnyScore;
-pub use modifiers::{Coverage, AttentionModifiers, ModifierWeights, LocalAttention, LocalWindow, WindowCenter};
+pub use modifiers::{
+    AttentionModifiers, Coverage, LocalAttention, LocalWindow, ModifierWeights, WindowCenter,
+};
 
 use crate::device::on_device;
-use crate::profile;
 use crate::layout::SequenceLayout;
+use crate::profile;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;

@@ -108,7 +108,13 @@ impl ModifierWeights {
 
     /// The focus of states, of which the `i`-th takes step `steps[i]` of its target; `covered` are the weights so far, zero where
     /// there are none yet.
-    pub fn modifiers(&self, states: &Var, steps: &[u32], covered: Option<&Var>, memory: &Memory) -> AttentionModifiers {
+    pub fn modifiers(
+        &self,
+        states: &Var,
+        steps: &[u32],
+        covered: Option<&Var>,
+        memory: &Memory,
+    ) -> AttentionModifiers {
         let window = |local: &LocalAttention| LocalWindow {
             half_width: local.half_width,
             center: match &local.predict {

@@ -2,9 +2,9 @@
 
 use super::Memory;
 use crate::lane::{Isa, Kernel, LANES, Vector, in_vectors};
+use crate::layout::SequenceLayout;
 use crate::ops::sums::{dot, softmax_row, softmax_row_back, weighted_rows};
 use crate::product::Mat;
-use crate::layout::SequenceLayout;
 use crate::score::Score;
 use crate::shared::Grid;
 use crate::tensor::Tensor;

@@ -1,8 +1,8 @@
 use super::Window;
 use crate::device::Cpu;
+use crate::layout::SequenceLayout;
 use crate::ops::sums::column_sums;
 use crate::product::{Right, Update, multiply_into};
-use crate::layout::SequenceLayout;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 

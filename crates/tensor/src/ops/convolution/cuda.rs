@@ -1,8 +1,8 @@
 use super::Window;
 use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Source};
+use crate::layout::SequenceLayout;
 use crate::ops::sums::cuda::column_sums;
 use crate::product::Update;
-use crate::layout::SequenceLayout;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 

@@ -17,10 +17,10 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
+use crate::layout::SequenceLayout;
 use crate::ops::dense::{self, HiddenUnit};
 use crate::ops::dropout::DropoutMask;
 use crate::profile;
-use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use std::sync::Arc;
 

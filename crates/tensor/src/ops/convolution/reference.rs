@@ -1,8 +1,8 @@
 //! As it is defined.
 
 use super::Window;
-use crate::ops::dense::{HiddenUnit, reference::dense};
 use crate::layout::SequenceLayout;
+use crate::ops::dense::{HiddenUnit, reference::dense};
 
 /// The units of packed rows of so many inputs.
 pub fn convolution<U: HiddenUnit>(

@@ -1,4 +1,4 @@
-use super::{CopySource, LEAST, NOWHERE, Saved, Pointed, Values};
+use super::{CopySource, LEAST, NOWHERE, Pointed, Saved, Values};
 use crate::device::Cpu;
 use crate::lane::{Kernel, Lane, Vector};
 use crate::ops::cross_entropy::CrossEntropy;

@@ -1,4 +1,4 @@
-use super::{CopySource, LEAST, Saved, Pointed, Values};
+use super::{CopySource, LEAST, Pointed, Saved, Values};
 use crate::cuda::{Cuda, Indices, Launch, Source};
 use crate::ops::cross_entropy::CrossEntropy;
 use crate::ops::cross_entropy::cuda::{Beside, in_blocks, total};

@@ -1,6 +1,6 @@
 use crate::cuda::{Cuda, DeviceLayout, Launch, Source};
-use crate::ops::cross_entropy::cuda::total;
 use crate::layout::SequenceLayout;
+use crate::ops::cross_entropy::cuda::total;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("coverage_loss", include_str!("coverage_loss.cu"));
@@ -22,7 +22,13 @@ pub(super) fn forward(cuda: &Cuda, weights: &Tensor, rows: &SequenceLayout, scal
     total(cuda, &losses, scale)
 }
 
-pub(super) fn backward(cuda: &Cuda, weights: &Tensor, rows: &SequenceLayout, scale: f32, upstream: &Tensor) -> Tensor {
+pub(super) fn backward(
+    cuda: &Cuda,
+    weights: &Tensor,
+    rows: &SequenceLayout,
+    scale: f32,
+    upstream: &Tensor,
+) -> Tensor {
     let (device, batch, columns) = (weights.device(), rows.batch(), weights.columns());
     let packed = DeviceLayout::new(device, rows);
     let mut dweights = Tensor::scratch(device, weights.rows(), columns);

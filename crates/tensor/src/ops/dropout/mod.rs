@@ -10,9 +10,9 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
+use crate::layout::SequenceLayout;
 use crate::profile;
 use crate::random::Stream;
-use crate::layout::SequenceLayout;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 use crate::device::Cpu;
 use crate::ops::sums::column_sums;
-use crate::product::{ProductFusion, FusionFn, Right, Update, multiply_around, multiply_into};
+use crate::product::{FusionFn, ProductFusion, Right, Update, multiply_around, multiply_into};
 use crate::tape::{Gradients, Var};
 use crate::tensor::{Block, Tensor};
 use std::ops::Range;

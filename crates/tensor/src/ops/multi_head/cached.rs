@@ -3,9 +3,9 @@
 use super::MultiHead;
 use crate::device::on_device;
 use crate::lane::{Isa, Kernel, Vector};
+use crate::layout::SequenceLayout;
 use crate::ops::sums::{dot, softmax_row, weighted_rows};
 use crate::profile;
-use crate::layout::SequenceLayout;
 use crate::tensor::Tensor;
 
 /// Where the rows of a step find their keys and values, which are the last 2·width columns of tensors. Nothing is copied when rows

@@ -4,9 +4,9 @@
 use super::AttentionArgs;
 use crate::device::Cpu;
 use crate::lane::{Kernel, Vector};
+use crate::layout::SequenceLayout;
 use crate::ops::sums::{dot, exp_sum, largest};
 use crate::product::{Mat, Update, multiply_small, packed_length};
-use crate::layout::SequenceLayout;
 use crate::shared::Grid;
 use crate::tensor::Tensor;
 use std::ops::Range;

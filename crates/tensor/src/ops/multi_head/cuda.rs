@@ -1,7 +1,7 @@
 //! A block of threads for each row and head. On the way back, queries come first, each with all keys that it sees; then each key
 //! and value, with all rows that read it: every number is summed up by one thread, in one order.
 
-use super::{AttentionArgs, MultiHead, KvView};
+use super::{AttentionArgs, KvView, MultiHead};
 use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Launch, Readers, Source};
 use crate::tensor::Tensor;
 
@@ -59,7 +59,11 @@ impl Packed {
 }
 
 /// The contexts, the log-sums, and the weights where they are asked for.
-pub(super) fn forward(cuda: &Cuda, looking: &AttentionArgs, weights: bool) -> (Tensor, Tensor, Option<Tensor>) {
+pub(super) fn forward(
+    cuda: &Cuda,
+    looking: &AttentionArgs,
+    weights: bool,
+) -> (Tensor, Tensor, Option<Tensor>) {
     let (device, heads) = (looking.query.device(), looking.how.heads);
     let (total, steps) = (looking.rows.total(), looking.sources.steps());
     let mut context = Tensor::scratch(device, total, looking.width);

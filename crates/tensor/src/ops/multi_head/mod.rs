@@ -18,17 +18,17 @@
 //!
 //! [`attend_cached`] is the same for one step of each row, whose keys and values lie where earlier steps left them.
 
+mod cached;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
-mod cached;
 pub mod reference;
 
 pub use cached::{KvView, attend_cached};
 
 use crate::device::on_device;
-use crate::profile;
 use crate::layout::SequenceLayout;
+use crate::profile;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::ops::Range;

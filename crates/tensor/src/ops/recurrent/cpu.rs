@@ -1,5 +1,6 @@
 use super::LayerWeights;
 use crate::device::Cpu;
+use crate::layout::{Direction, SequenceLayout};
 use crate::ops::AnyCell;
 use crate::ops::time_loop::Saved;
 use crate::ops::time_loop::cpu::{
@@ -7,7 +8,6 @@ use crate::ops::time_loop::cpu::{
 };
 use crate::pool::Worker;
 use crate::product::{PANEL, Right, Update, multiply_into};
-use crate::layout::{Direction, SequenceLayout};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 

@@ -1,9 +1,9 @@
 use super::LayerWeights;
 use crate::cuda::{Cuda, DeviceLayout};
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::ops::AnyCell;
 use crate::ops::time_loop::Saved;
 use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
-use crate::layout::{Direction, SequenceLayout, Step};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 

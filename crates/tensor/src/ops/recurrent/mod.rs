@@ -25,9 +25,9 @@ mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
+use crate::layout::{Direction, SequenceLayout};
 use crate::ops::{AnyCell, add, cell_step, concat_rows, gather_rows, layer_norm, linear, row_block};
 use crate::profile;
-use crate::layout::{Direction, SequenceLayout};
 use crate::tape::{Var, record_all};
 use crate::tensor::Tensor;
 use std::sync::Arc;

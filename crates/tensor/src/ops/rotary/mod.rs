@@ -16,8 +16,8 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::{Device, on_device};
-use crate::profile;
 use crate::layout::SequenceLayout;
+use crate::profile;
 use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;

@@ -5,6 +5,7 @@
 
 use super::{BackwardState, Parents, Saved, Scan, ScanState, is_identity};
 use crate::device::Cpu;
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::ops::attention::AttentionModifiers;
 use crate::ops::attention::cpu::{Attending, ModifierRows, Readers, Sums, memory_gradients};
 use crate::ops::attention::row::Sources;
@@ -17,8 +18,7 @@ use crate::ops::time_loop::cpu::{
 };
 use crate::ops::{AnyCell, LayerWeights, Memory};
 use crate::pool::Worker;
-use crate::product::{ProductFusion, Mat, PANEL, Packed, Right, Update, multiply_into, multiply_panels};
-use crate::layout::{Direction, SequenceLayout, Step};
+use crate::product::{Mat, PANEL, Packed, ProductFusion, Right, Update, multiply_into, multiply_panels};
 use crate::shared::Grid;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;

@@ -2,13 +2,13 @@
 
 use super::{BackwardState, Saved, Scan, ScanState};
 use crate::cuda::{Cuda, DeviceLayout, Factor, View};
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::ops::arrange::cuda::put_numbers;
 use crate::ops::attention::cuda::{Attending, AttendingRows};
 use crate::ops::time_loop::Saved as LayerPass;
 use crate::ops::time_loop::cuda::{LayerLoop, Parts, biases, states_before, weight_and_input_gradients};
 use crate::ops::{LayerWeights, Memory};
 use crate::product::Update;
-use crate::layout::{Direction, SequenceLayout, Step};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 

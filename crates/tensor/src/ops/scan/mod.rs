@@ -31,12 +31,12 @@ pub mod reference;
 use super::recurrent::check_start;
 use super::time_loop::Saved as LayerPass;
 use super::{
-    AnyCell, AnyScore, ModifierWeights, LayerWeights, Memory, add, attend_focused, cell_step, concat_columns,
+    AnyCell, AnyScore, LayerWeights, Memory, ModifierWeights, add, attend_focused, cell_step, concat_columns,
     concat_rows, gather_rows, linear, row_block,
 };
 use crate::device::on_device;
-use crate::profile;
 use crate::layout::{Direction, SequenceLayout};
+use crate::profile;
 use crate::tape::{Gradients, Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -229,7 +229,13 @@ impl Scan {
     }
 
     /// All steps of packed targets in one operation; see the [module](self).
-    pub fn sequence(&self, x: &Var, rows: &Arc<SequenceLayout>, start: &ScanState, memory: &Memory) -> ScanOutput {
+    pub fn sequence(
+        &self,
+        x: &Var,
+        rows: &Arc<SequenceLayout>,
+        start: &ScanState,
+        memory: &Memory,
+    ) -> ScanOutput {
         if self.is_by_steps() {
             return self.sequence_by_steps(x, rows, start, memory);
         }

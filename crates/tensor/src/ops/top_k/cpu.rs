@@ -44,8 +44,9 @@ impl Kernel for Largest<'_> {
         let mut best: Vec<ScoredIndex> = Vec::with_capacity(wanted + 1);
         for (i, block) in x.chunks(BLOCK).enumerate() {
             // Up to the first `wanted` numbers, all of them are among the largest.
-            let below =
-                |best: &[ScoredIndex], x: f32| best.len() == wanted && best.last().is_none_or(|last| x <= last.1);
+            let below = |best: &[ScoredIndex], x: f32| {
+                best.len() == wanted && best.last().is_none_or(|last| x <= last.1)
+            };
             if below(&best, largest::<V>(block)) {
                 continue;
             }

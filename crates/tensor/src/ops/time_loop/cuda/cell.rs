@@ -30,7 +30,12 @@ fn write<C: Cell>() -> String {
         store("slots", &gates);
         store("gradient", &gradient);
     });
-    let sizes = [("GATES", C::GATES), ("APART", C::SPLIT_GATES), ("SLOTS", slots::<C>()), ("PARTS", C::STATE_TENSORS)];
+    let sizes = [
+        ("GATES", C::GATES),
+        ("APART", C::SPLIT_GATES),
+        ("SLOTS", slots::<C>()),
+        ("PARTS", C::STATE_TENSORS),
+    ];
     let sizes: String = sizes.iter().map(|(name, size)| format!("#define {name} {size}\n")).collect();
     sizes + &forward + &backward
 }

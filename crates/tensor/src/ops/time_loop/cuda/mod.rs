@@ -5,11 +5,11 @@ mod cell;
 pub(crate) use cell::{CellKernels, Parts, StepRows, source};
 
 use crate::cuda::{Cuda, DeviceLayout, Factor, Launch, Pointer, Source, View};
+use crate::layout::{Direction, SequenceLayout, Step};
 use crate::ops::arrange::cuda::{Place, fill_rows};
 use crate::ops::sums::cuda::column_sums;
 use crate::ops::{AnyCell, LayerWeights};
 use crate::product::Update;
-use crate::layout::{Direction, SequenceLayout, Step};
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 use cell::Product;

@@ -14,8 +14,8 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
-use crate::profile;
 use crate::layout::SequenceLayout;
+use crate::profile;
 use crate::tape::{Var, record};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 use super::Pooling;
 use crate::device::Cpu;
+use crate::layout::SequenceLayout;
 use crate::pool::Worker;
 use crate::product::Update;
-use crate::layout::SequenceLayout;
 use crate::shared::Grid;
 use crate::tensor::Tensor;
 

@@ -1,7 +1,7 @@
 use super::Pooling;
 use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Source};
-use crate::product::Update;
 use crate::layout::SequenceLayout;
+use crate::product::Update;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("pool", include_str!("pool.cu"));
