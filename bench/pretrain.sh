@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a language model of unlabelled reviews is worth to a classifier with 500 labelled ones: a table in Markdown, accuracy on the
+# What a language model of unlabeled reviews is worth to a classifier with 500 labeled ones: a table in Markdown, accuracy on the
 # validation set and, with TEST=1, on the test set, mean and spread over the seeds.
 #
 #   bench/pretrain.sh BIN_DIR DATA_DIR [OUT_DIR [argument of `couplet train` …]]
@@ -9,7 +9,7 @@
 # --precision also go to the evaluation.
 #
 # SEEDS (default "1 2 3 4 5") are the runs of each row: a seed draws the reviews, the first weights and the batches. JOBS (default 1) runs
-# go side by side. LABELLED (default 500) reviews are drawn, half of each label. LM_SET holds further arguments for the language model
+# go side by side. LABELED (default 500) reviews are drawn, half of each label. LM_SET holds further arguments for the language model
 # alone, CLASSIFIER_SET for the classifiers. The test set is for the end: with TEST=1, when all settings are chosen.
 set -euo pipefail
 
@@ -29,7 +29,7 @@ read -ra seeds <<<"${SEEDS:-1 2 3 4 5}"
 read -ra lm_set <<<"${LM_SET:-}"
 read -ra classifier_set <<<"${CLASSIFIER_SET:-}"
 jobs=${JOBS:-1}
-labelled=${LABELLED:-500}
+labeled=${LABELED:-500}
 parts=(valid)
 [[ ${TEST:-0} == 0 ]] || parts+=(test)
 
@@ -50,12 +50,12 @@ texts() {
   gzip -dc "$data/$1.tsv.gz" | cut -f 2-
 }
 
-# The labelled reviews of a seed. The compressed training set, from a place of the seed's own, is where the random numbers come from.
+# The labeled reviews of a seed. The compressed training set, from a place of the seed's own, is where the random numbers come from.
 drawn() {
   local source=$out/data/random-$1
   tail -c "+$((1 + 1000000 * $1 % 11000000))" "$data/train.tsv.gz" >"$source"
   for label in 0 1; do
-    gzip -dc "$data/train.tsv.gz" | grep "^$label" | shuf --random-source="$source" -n $((labelled / 2))
+    gzip -dc "$data/train.tsv.gz" | grep "^$label" | shuf --random-source="$source" -n $((labeled / 2))
   done
   rm "$source"
 }
@@ -74,7 +74,7 @@ train() {
 # Trains and evaluates one classifier: the name of its row, its seed, its config, then keys of it.
 classifier() {
   local folder=$out/$1-$2 set=()
-  for key in "data.train=$out/data/labelled-$2.tsv" "data.valid=$data/valid.tsv.gz" "train.seed=$2" "${@:4}"; do
+  for key in "data.train=$out/data/labeled-$2.tsv" "data.valid=$data/valid.tsv.gz" "train.seed=$2" "${@:4}"; do
     set+=(--set "$key")
   done
   train "$3" "$folder" "${set[@]}" "${classifier_set[@]}" || return
@@ -107,7 +107,7 @@ for part in train valid; do
   whole "$out/data/$part.txt" texts "$part"
 done
 for seed in "${seeds[@]}"; do
-  whole "$out/data/labelled-$seed.tsv" drawn "$seed"
+  whole "$out/data/labeled-$seed.tsv" drawn "$seed"
 done
 
 train imdb-language-model.toml "$out/language-model" \

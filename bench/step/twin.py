@@ -157,17 +157,17 @@ def capture(step):
     return graph.replay
 
 
-def milliseconds(step, warm_up, stretches, length, synchronise):
+def milliseconds(step, warm_up, stretches, length, synchronize):
     """Milliseconds a step: the median of several stretches, each of so many steps between two waits for the device."""
     for _ in range(warm_up):
         step()
     times = []
     for _ in range(stretches):
-        synchronise()
+        synchronize()
         start = time.perf_counter()
         for _ in range(length):
             step()
-        synchronise()
+        synchronize()
         times.append((time.perf_counter() - start) * 1e3 / length)
     return statistics.median(times)
 

@@ -34,13 +34,13 @@ enum Benchmark {
     /// Training and decoding on the processor beside PyTorch, or beside another build, in one table
     #[command(disable_help_flag = true)]
     Cpu(Rest),
-    /// A whole training step: forward, backward, optimiser
+    /// A whole training step: forward, backward, optimizer
     #[command(disable_help_flag = true)]
     Step(Rest),
     /// Matrix products of the shapes a step is made of
     #[command(disable_help_flag = true)]
     Gemm(Rest),
-    /// Large corpora: how fast their batches come, and tokenising beside Python's tokenizers
+    /// Large corpora: how fast their batches come, and tokenizing beside Python's tokenizers
     #[command(disable_help_flag = true)]
     Data(Rest),
     /// BLEU, chrF and TER of 100,000 lines beside sacreBLEU

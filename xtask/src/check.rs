@@ -40,7 +40,7 @@ const CHECKS: [Check; 8] = [
         name: "typos",
         fast: true,
         command: typos,
-        hint: "correct the spelling (British), or list a word that must stay in typos.toml",
+        hint: "correct the spelling (American), or list a word that must stay in typos.toml",
     },
     Check {
         name: "words",

@@ -1,4 +1,4 @@
-//! Makes large corpora, measures how fast their batches come, and tokenises beside Python's `tokenizers`.
+//! Makes large corpora, measures how fast their batches come, and tokenizes beside Python's `tokenizers`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 

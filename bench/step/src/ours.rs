@@ -115,10 +115,10 @@ impl Arguments {
         steps(timing.warm_up)?;
         let mut measurements = Measurements::default();
         for _ in 0..timing.stretches {
-            device.synchronise();
+            device.synchronize();
             measurements.take(|| {
                 steps(timing.length)?;
-                device.synchronise();
+                device.synchronize();
                 anyhow::Ok(())
             })?;
         }

@@ -6,7 +6,7 @@ use crate::workload::{LENGTH, Workload};
 use anyhow::Result;
 use couplet_data::{END, START};
 use couplet_nn::{AttentionKind, Batch, ModelConfig, Pass, ReaderKind, Seq2Seq, Training, WriterKind};
-use couplet_tensor::optimiser::Optimiser;
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Isa, Params, Tape};
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ struct Part {
     name: &'static str,
     model: Seq2Seq,
     params: Params,
-    adam: Optimiser,
+    adam: Optimizer,
     /// Of a step, in 10⁹ multiplications and additions.
     arithmetic: f64,
     /// Milliseconds a step, round by round.
@@ -58,7 +58,7 @@ impl Part {
         let width = config.encoder.width(vocabulary);
         let depth = score.score().map_or(0, |score| config.attention.key_width(score, width));
         let arithmetic = arithmetic(&params, batch, depth + width) / 1e9;
-        Ok(Part { name, model, params, adam: Optimiser::adam().clipped(1.0), arithmetic, times: Vec::new() })
+        Ok(Part { name, model, params, adam: Optimizer::adam().clipped(1.0), arithmetic, times: Vec::new() })
     }
 
     fn step(&mut self, batch: &Batch) {

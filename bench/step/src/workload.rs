@@ -4,7 +4,7 @@ use crate::model::{Batch, Model, Sizes};
 use clap::ValueEnum;
 use couplet_data::{END, START};
 use couplet_nn::{BridgeKind, ModelConfig, Pass, ReaderKind, Seq2Seq, WriterKind};
-use couplet_tensor::optimiser::Optimiser;
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::random::Stream;
 use couplet_tensor::{Device, Params, Tape, Tensor, Var};
 
@@ -141,14 +141,14 @@ impl Learner {
 pub(crate) struct Training {
     pub(crate) params: Params,
     learner: Learner,
-    adam: Optimiser,
+    adam: Optimizer,
 }
 
 impl Training {
     pub(crate) fn new(workload: Workload, device: &Device) -> Training {
         let mut params = Params::new(device, 1);
         let learner = Learner::new(workload, &mut params);
-        Training { params, learner, adam: Optimiser::adam().clipped(1.0) }
+        Training { params, learner, adam: Optimizer::adam().clipped(1.0) }
     }
 
     /// Forward, backward, clipping, Adam; returns the loss before the step. Nothing is read from the device here, so that steps

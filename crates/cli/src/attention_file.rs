@@ -12,7 +12,7 @@ pub(crate) struct AttentionFile {
     /// What was written, as a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
-    /// The length-normalised log-probability of it.
+    /// The length-normalized log-probability of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) score: Option<f32>,
     /// Whether it reached the length limit before its end.

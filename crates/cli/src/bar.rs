@@ -18,8 +18,8 @@ impl Bar {
     /// `behind` is what stands behind the bar, in indicatif's words.
     pub(crate) fn new(behind: &str) -> Bar {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let colour = if wants_colour() { ".cyan" } else { "" };
-            let style = ProgressStyle::with_template(&format!("{{bar:30{colour}}} {behind}"));
+            let color = if wants_color() { ".cyan" } else { "" };
+            let style = ProgressStyle::with_template(&format!("{{bar:30{color}}} {behind}"));
             ProgressBar::new(0).with_style(style.expect("a template of known words"))
         });
         Bar { bar, last: None }
@@ -78,7 +78,7 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Colour on a terminal, unless the user does not want any.
-pub(crate) fn wants_colour() -> bool {
+/// Color on a terminal, unless the user does not want any.
+pub(crate) fn wants_color() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

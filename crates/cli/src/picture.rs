@@ -1,9 +1,9 @@
 //! What all verbs that draw share: how a picture looks and which file it goes to.
 
-use crate::bar::wants_colour;
+use crate::bar::wants_color;
 use crate::failure::{Failure, Outcome};
 use couplet_data::write_whole;
-use couplet_plot::{Attention, Background, Colour, Fonts, View, to_png};
+use couplet_plot::{Attention, Background, Color, Fonts, View, to_png};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -136,9 +136,8 @@ fn warn(message: &str, packages: &str) {
 
 /// Attention as this terminal can show it.
 pub(crate) fn in_terminal(attention: &Attention, view: View) -> String {
-    let colour =
-        if wants_colour() && std::io::stdout().is_terminal() { Colour::Ansi256 } else { Colour::None };
-    attention.to_terminal(view, terminal_width(), colour)
+    let color = if wants_color() && std::io::stdout().is_terminal() { Color::Ansi256 } else { Color::None };
+    attention.to_terminal(view, terminal_width(), color)
 }
 
 /// The columns of this terminal.

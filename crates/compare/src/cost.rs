@@ -2,7 +2,7 @@
 
 use couplet_data::random::Random;
 use couplet_data::{END, SPECIAL, START, Tokenizer, UNK};
-use couplet_nn::{Batch, LabelledBatch, Packed, Pass, Training};
+use couplet_nn::{Batch, LabeledBatch, Packed, Pass, Training};
 use couplet_search::{Loaded, LoadedClassifier, Model, Network, Next, Shown};
 use couplet_tensor::{Params, Tape, Var};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Cost {
                     Some(copied) => batch.copying(copied, vocabularies[1], UNK),
                     None => batch,
                 };
-                let learning = learnt(&loaded.model, &mut loaded.params, |model, pass| {
+                let learning = learned(&loaded.model, &mut loaded.params, |model, pass| {
                     model.loss(pass, &batch, 0.0).mean
                 });
                 Cost { tokens, reading, writing: Some(writing), learning }
@@ -76,8 +76,8 @@ impl Cost {
                     let pass = Pass::inference(&loaded.params);
                     drop(loaded.model.log_probabilities(&pass, &packed, &beside));
                 });
-                let batch = LabelledBatch::new(&texts, &vec![0; count], &numbers(count)).with_beside(beside);
-                let learning = learnt(&loaded.model, &mut loaded.params, |model, pass| {
+                let batch = LabeledBatch::new(&texts, &vec![0; count], &numbers(count)).with_beside(beside);
+                let learning = learned(&loaded.model, &mut loaded.params, |model, pass| {
                     model.loss(pass, &batch, 0.0).mean
                 });
                 Cost { tokens, reading, writing: None, learning }
@@ -104,7 +104,7 @@ fn searched(loaded: &Loaded, sources: &[&[u32]], copied: Option<&[&[u32]]>) -> (
     let device = loaded.params.device();
     let reading = least(|| {
         drop(network.start(sources));
-        device.synchronise();
+        device.synchronize();
     });
     let started = network.start(sources);
     let writing = least(|| {
@@ -121,14 +121,14 @@ fn searched(loaded: &Loaded, sources: &[&[u32]], copied: Option<&[&[u32]]>) -> (
 }
 
 /// The time of a loss and its gradients.
-fn learnt<M>(model: &M, params: &mut Params, loss: impl Fn(&M, &Pass) -> Var) -> f64 {
+fn learned<M>(model: &M, params: &mut Params, loss: impl Fn(&M, &Pass) -> Var) -> f64 {
     least(|| {
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: 1, update: 1 };
         let loss = loss(model, &Pass::training(params, training));
         tape.backward(&loss, params);
         params.zero_gradients();
-        params.device().synchronise();
+        params.device().synchronize();
     })
 }
 

@@ -72,7 +72,7 @@ pub enum CompareError {
         /// Its folder.
         path: PathBuf,
     },
-    /// A model that has learnt nothing that can be measured.
+    /// A model that has learned nothing that can be measured.
     #[error("{}: the loss of its model is not a finite number", path.display())]
     NotFinite {
         /// Its folder.

@@ -13,7 +13,7 @@ use toml::{Table, Value};
 pub struct Outcome {
     /// The whole config, and the test set's: where they are the same, the run need not be made again.
     pub(crate) configs: [String; 2],
-    /// A checksum of the corpora that it learnt from and was checked and measured with.
+    /// A checksum of the corpora that it learned from and was checked and measured with.
     #[serde(default)]
     pub(crate) data: u32,
     /// Numbers in the model.

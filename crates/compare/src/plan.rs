@@ -78,12 +78,12 @@ pub(crate) struct Run {
 impl Run {
     /// A checksum of the corpora that it learns from and is checked and measured with.
     pub(crate) fn checksum(&self) -> Result<u32, DataError> {
-        let learnt = match self.config.prepared() {
+        let learned = match self.config.prepared() {
             Some(folder) => add_file_to_checksum(0, &folder.join(PREPARED))?,
             None => self.config.data().into_iter().try_fold(0, |sum, files| files.add_to_checksum(sum))?,
         };
         let [_, test] = self.test.data();
-        test.add_to_checksum(learnt)
+        test.add_to_checksum(learned)
     }
 
     /// Whether a run of an earlier call has the same configs, keys that came later with their defaults.

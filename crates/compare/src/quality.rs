@@ -1,12 +1,12 @@
 //! How well a trained model does on a test set: as a whole, by the length of the source, and by the place of the source's words.
 
 use crate::places::{LEAST_FOR_PARTS, LENGTHS, PARTS, bin_of, part_of};
-use couplet_data::{LabelledTexts, Pair, UNK, in_order};
+use couplet_data::{LabeledTexts, Pair, UNK, in_order};
 use couplet_metrics::{Accuracy, bleu};
 use couplet_nn::Pass;
 use couplet_search::{Loaded, LoadedClassifier, Translator};
 use couplet_tensor::SequenceLayout;
-use couplet_train::{Examples, LabelledExamples, assess, mean_loss};
+use couplet_train::{Examples, LabeledExamples, assess, mean_loss};
 use serde::{Deserialize, Serialize};
 
 /// Tokens of both sides that are measured together.
@@ -118,8 +118,8 @@ impl Quality {
     /// Of a classifier.
     pub(crate) fn of_classifier(
         loaded: &LoadedClassifier,
-        examples: &LabelledExamples,
-        texts: &LabelledTexts,
+        examples: &LabeledExamples,
+        texts: &LabeledTexts,
         labels: &[u32],
     ) -> Quality {
         let assessed = assess(&loaded.model, &loaded.params, examples, BATCH_TOKENS);

@@ -8,7 +8,7 @@ use crate::test_set::TestSet;
 use crate::times::Times;
 use couplet_search::Folder;
 use couplet_tensor::Device;
-use couplet_train::{Corpus, Event, Inherited, LabelledCorpus, Lessons, Reason, RunConfig, Trainer};
+use couplet_train::{Corpus, Event, Inherited, LabeledCorpus, Lessons, Reason, RunConfig, Trainer};
 use std::sync::atomic::{AtomicBool, Ordering};
 use toml::Table;
 
@@ -302,7 +302,7 @@ fn train(
             train_on::<Corpus>((**config).clone(), device, folder, observer, stop)
         }
         Comparable::Classify(config) => {
-            train_on::<LabelledCorpus>((**config).clone(), device, folder, observer, stop)
+            train_on::<LabeledCorpus>((**config).clone(), device, folder, observer, stop)
         }
     }
 }

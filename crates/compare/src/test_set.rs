@@ -3,15 +3,15 @@
 use crate::error::CompareError;
 use crate::plan::Comparable;
 use crate::quality::Quality;
-use couplet_data::{Empty, LabelledTexts, Pair};
+use couplet_data::{Empty, LabeledTexts, Pair};
 use couplet_search::{Folder, Loaded, LoadedClassifier};
 use couplet_tensor::Device;
-use couplet_train::{LabelledExamples, Task, read, read_labelled, read_same};
+use couplet_train::{LabeledExamples, Task, read, read_labeled, read_same};
 
-/// Pairs or labelled texts. They are read before a training: a mistake in them shows at once.
+/// Pairs or labeled texts. They are read before a training: a mistake in them shows at once.
 pub(crate) enum TestSet {
     Pairs(Vec<Pair>),
-    Texts(LabelledTexts),
+    Texts(LabeledTexts),
 }
 
 impl TestSet {
@@ -23,7 +23,7 @@ impl TestSet {
             }
             Comparable::Translate(config) => TestSet::Pairs(read(&config.data.valid, Empty::Refuse)?),
             Comparable::Classify(config) => {
-                TestSet::Texts(read_labelled(&config.data.valid, &config.data.features)?)
+                TestSet::Texts(read_labeled(&config.data.valid, &config.data.features)?)
             }
         })
     }
@@ -38,7 +38,7 @@ impl TestSet {
             TestSet::Texts(texts) => {
                 let loaded = LoadedClassifier::open(folder, device)?;
                 let labels = loaded.labels.numbers(texts)?;
-                let examples = LabelledExamples::new(
+                let examples = LabeledExamples::new(
                     texts,
                     &loaded.tokenizer,
                     &loaded.features,

@@ -5,7 +5,7 @@ use crate::error::CompareError;
 use crate::plan::Comparable;
 use couplet_search::{Folder, Loaded, LoadedClassifier};
 use couplet_tensor::Device;
-use couplet_train::{Corpus, Inherited, LabelledCorpus, Lessons, Trainer, measure};
+use couplet_train::{Corpus, Inherited, LabeledCorpus, Lessons, Trainer, measure};
 use serde::{Deserialize, Serialize};
 
 /// The speed is measured so often, each time with so many updates.
@@ -50,7 +50,7 @@ impl Times {
                 let mut loaded = LoadedClassifier::open(folder, device)?;
                 let costs = Cost::of_classifier(&mut loaded, sources);
                 let known = Inherited { source: Some(loaded.tokenizer), target: None };
-                (speeds::<LabelledCorpus>((**config).clone(), known, device)?, costs)
+                (speeds::<LabeledCorpus>((**config).clone(), known, device)?, costs)
             }
         };
         Ok(Times { config: text, device: device.to_string(), tokens_per_second, sources, costs })

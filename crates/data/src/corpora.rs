@@ -20,7 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::DataError;
 use crate::unpack::{add_file_to_checksum, is_standard_input};
 
-/// Where pairs or labelled texts come from: one corpus or several.
+/// Where pairs or labeled texts come from: one corpus or several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Files {
     corpora: Vec<Corpus>,

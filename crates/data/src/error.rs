@@ -89,7 +89,7 @@ pub enum DataError {
     #[error("{path}:{line}: column {column:?}: {value:?} is neither yes nor no")]
     NeitherYesNorNo { path: PathBuf, line: usize, column: String, value: String, words: Option<String> },
 
-    /// A column of which nothing can be learnt.
+    /// A column of which nothing can be learned.
     #[error("{path}: column {column:?} is empty in all training texts")]
     EmptyFeature { path: PathBuf, column: String },
 
@@ -97,7 +97,7 @@ pub enum DataError {
     #[error("{path}: data.features names the column {column}, which is the text or the label")]
     NoFeature { path: PathBuf, column: Column },
 
-    /// A column of which nothing can be learnt.
+    /// A column of which nothing can be learned.
     #[error("column {column:?}: no category occurs {min_count} times or more")]
     RareCategories { column: String, min_count: usize },
 

@@ -12,7 +12,7 @@ pub(crate) const LISTED: usize = 10;
 
 /// A text and what it is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LabelledText {
+pub struct LabeledText {
     /// What it is.
     pub label: String,
     /// The text.
@@ -23,22 +23,22 @@ pub struct LabelledText {
     pub place: Place,
 }
 
-/// Labelled texts, one after the other, read as they are asked for; as [`Pairs`](crate::Pairs) are.
+/// Labeled texts, one after the other, read as they are asked for; as [`Pairs`](crate::Pairs) are.
 #[derive(Debug)]
-pub struct Labelled {
+pub struct Labeled {
     records: Records,
 }
 
-impl Labelled {
+impl Labeled {
     /// Opens the files. A file of two columns has the label first, two parallel files are texts and labels. Columns beside them are
     /// read of tables only.
-    pub fn open(files: &Files, columns: &FeatureColumns, reading: Reading) -> Result<Labelled, DataError> {
-        Ok(Labelled { records: Records::open(files, Roles::Labelled, columns, reading)? })
+    pub fn open(files: &Files, columns: &FeatureColumns, reading: Reading) -> Result<Labeled, DataError> {
+        Ok(Labeled { records: Records::open(files, Roles::Labeled, columns, reading)? })
     }
 
     /// Reads all texts, and says what was left out.
-    pub fn all(files: &Files, columns: &FeatureColumns) -> Result<(LabelledTexts, Skipped), DataError> {
-        let mut texts = Labelled::open(files, columns, Reading::default())?;
+    pub fn all(files: &Files, columns: &FeatureColumns) -> Result<(LabeledTexts, Skipped), DataError> {
+        let mut texts = Labeled::open(files, columns, Reading::default())?;
         let all = texts.by_ref().collect::<Result<_, _>>()?;
         Ok((all, texts.skipped().clone()))
     }
@@ -54,21 +54,21 @@ impl Labelled {
     }
 }
 
-impl Iterator for Labelled {
-    type Item = Result<LabelledText, DataError>;
+impl Iterator for Labeled {
+    type Item = Result<LabeledText, DataError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let record = self.records.next()?;
         Some(record.map(|record| {
             let [text, label] = record.texts;
-            LabelledText { label: label.trim().to_owned(), text, values: record.values, place: record.place }
+            LabeledText { label: label.trim().to_owned(), text, values: record.values, place: record.place }
         }))
     }
 }
 
 /// Texts and what each of them is: label n belongs to text n.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct LabelledTexts {
+pub struct LabeledTexts {
     /// What each text is.
     pub labels: Vec<String>,
     /// The texts.
@@ -79,19 +79,19 @@ pub struct LabelledTexts {
     pub places: Vec<Place>,
 }
 
-impl LabelledTexts {
+impl LabeledTexts {
     /// Reads one file that has a label, a tab and a text on each line.
-    pub fn read_tsv(path: impl AsRef<Path>) -> Result<LabelledTexts, DataError> {
-        Labelled::all(&Files::tsv(path.as_ref()), &FeatureColumns::default()).map(|(texts, _)| texts)
+    pub fn read_tsv(path: impl AsRef<Path>) -> Result<LabeledTexts, DataError> {
+        Labeled::all(&Files::tsv(path.as_ref()), &FeatureColumns::default()).map(|(texts, _)| texts)
     }
 
     /// Reads a file of texts and one of labels: line n of one belongs to line n of the other.
     pub fn read_parallel(
         texts: impl AsRef<Path>,
         labels: impl AsRef<Path>,
-    ) -> Result<LabelledTexts, DataError> {
+    ) -> Result<LabeledTexts, DataError> {
         let files = Files::parallel(texts.as_ref(), labels.as_ref());
-        Labelled::all(&files, &FeatureColumns::default()).map(|(texts, _)| texts)
+        Labeled::all(&files, &FeatureColumns::default()).map(|(texts, _)| texts)
     }
 
     /// The file that the first label stands in.
@@ -100,10 +100,10 @@ impl LabelledTexts {
     }
 }
 
-impl FromIterator<LabelledText> for LabelledTexts {
-    fn from_iter<I: IntoIterator<Item = LabelledText>>(all: I) -> LabelledTexts {
-        let mut texts = LabelledTexts::default();
-        for LabelledText { label, text, values, place } in all {
+impl FromIterator<LabeledText> for LabeledTexts {
+    fn from_iter<I: IntoIterator<Item = LabeledText>>(all: I) -> LabeledTexts {
+        let mut texts = LabeledTexts::default();
+        for LabeledText { label, text, values, place } in all {
             texts.labels.push(label);
             texts.texts.push(text);
             texts.values.push(values);
@@ -116,12 +116,12 @@ impl FromIterator<LabelledText> for LabelledTexts {
 /// All labels that there are, each with a number.
 ///
 /// ```
-/// use couplet_data::{LabelledTexts, Labels};
+/// use couplet_data::{LabeledTexts, Labels};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("train.tsv");
 /// std::fs::write(&path, "good\tI liked it.\nbad\tI left early.\n")?;
-/// let texts = LabelledTexts::read_tsv(&path)?;
+/// let texts = LabeledTexts::read_tsv(&path)?;
 /// let labels = Labels::of(&texts)?;
 /// assert_eq!(labels.names(), ["bad", "good"]);
 /// assert_eq!(labels.numbers(&texts)?, [1, 0]);
@@ -134,7 +134,7 @@ pub struct Labels {
 
 impl Labels {
     /// The labels of training texts, in the order of their characters. There must be two or more.
-    pub fn of(texts: &LabelledTexts) -> Result<Labels, DataError> {
+    pub fn of(texts: &LabeledTexts) -> Result<Labels, DataError> {
         let mut names = texts.labels.clone();
         names.sort_unstable();
         names.dedup();
@@ -166,7 +166,7 @@ impl Labels {
     }
 
     /// The number of each text's label.
-    pub fn numbers(&self, texts: &LabelledTexts) -> Result<Vec<u32>, DataError> {
+    pub fn numbers(&self, texts: &LabeledTexts) -> Result<Vec<u32>, DataError> {
         let number = |(place, label): (&Place, &String)| {
             let number = self.names.iter().position(|name| name == label);
             number.map(|number| number as u32).ok_or_else(|| DataError::UnknownLabel {
@@ -193,8 +193,8 @@ impl Labels {
 mod tests {
     use super::*;
 
-    fn texts(labels: &[&str]) -> LabelledTexts {
-        let text = |(line, label): (usize, &&str)| LabelledText {
+    fn texts(labels: &[&str]) -> LabeledTexts {
+        let text = |(line, label): (usize, &&str)| LabeledText {
             label: (*label).to_owned(),
             text: "text".to_owned(),
             values: Vec::new(),
@@ -211,13 +211,13 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         };
-        let table = LabelledTexts::read_tsv(file("a.tsv", "1\tgood film\n 0 \tbad film\n")).unwrap();
+        let table = LabeledTexts::read_tsv(file("a.tsv", "1\tgood film\n 0 \tbad film\n")).unwrap();
         assert_eq!(
             (&table.labels[..], &table.texts[1][..]),
             (&["1".to_owned(), "0".to_owned()][..], "bad film")
         );
         let labels = file("labels", "1\n0\n");
-        let two = LabelledTexts::read_parallel(file("texts", "good film\nbad film\n"), &labels).unwrap();
+        let two = LabeledTexts::read_parallel(file("texts", "good film\nbad film\n"), &labels).unwrap();
         assert_eq!((two.labels, two.texts), (table.labels, table.texts));
         assert_eq!(two.places[1], Place { path: labels.into(), line: 2 });
     }

@@ -16,7 +16,7 @@
 //! 5. A [`Feed`] fetches the ids of a batch from where they lie: from memory, from a [`CorpusFile`] that holds more than memory does, or
 //!    from a [`Stream`] of text.
 //!
-//! Where a text has a label instead of a translation, [`LabelledTexts`] are read in place of pairs, [`Labels`] are the
+//! Where a text has a label instead of a translation, [`LabeledTexts`] are read in place of pairs, [`Labels`] are the
 //! vocabulary of the other side, and a long text is [`Cut`]. Of a table, [`FeatureColumns`] are read beside it,
 //! which [`Features`] make numbers of. [`VocabularyStatistics`] say what a vocabulary makes of texts.
 //!
@@ -90,14 +90,14 @@ pub use features::{
 };
 pub use feed::Feed;
 pub use files::{WholeFile, write_whole};
-pub use labels::{Labelled, LabelledText, LabelledTexts, Labels};
+pub use labels::{Labeled, LabeledText, LabeledTexts, Labels};
 pub use lines::Lines;
 pub use pairs::{Pair, Pairs, read_parallel, read_texts, read_tsv};
 pub use records::{Empty, Place, Reading, Skipped};
 pub use statistics::VocabularyStatistics;
 pub use stream::{CHUNK, Encode, PairIterator, Stream, StreamOrder, StreamedText, on_all_cores};
 pub use tokenizer::{
-    END, Normalise, PAD, SPECIAL, START, StopWords, Tokenizer, TokenizerConfig, TokenizerKind, UNK,
+    END, Normalize, PAD, SPECIAL, START, StopWords, Tokenizer, TokenizerConfig, TokenizerKind, UNK,
 };
 pub use truncation::{PaddingSide, PairTruncation, Truncation, TruncationSide, pieces};
 pub use unpack::{Packing, STANDARD_INPUT, add_file_to_checksum, open_unpacked};

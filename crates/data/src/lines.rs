@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_recognised_by_its_bytes_and_may_have_members() {
+    fn gzip_is_recognized_by_its_bytes_and_may_have_members() {
         let mut bytes = gzip("Der Hund\nund".as_bytes());
         bytes.extend(gzip(" eine Katze\r\nbellen".as_bytes()));
         assert_eq!(lines(&bytes).unwrap(), ["Der Hund", "und eine Katze", "bellen"]);
@@ -192,7 +192,7 @@ mod tests {
 
     /// A frame that is to be skipped has the mark `0x184d2a50` and its length before it, both with the lowest byte first.
     #[test]
-    fn zstd_is_recognised_by_its_bytes_and_may_have_frames() {
+    fn zstd_is_recognized_by_its_bytes_and_may_have_frames() {
         let mut bytes = zstd("\u{feff}Der Hund\nund".as_bytes());
         bytes.extend(b"\x50\x2a\x4d\x18\x03\0\0\0abc");
         bytes.extend(zstd(b" eine Katze\r\nbellen"));

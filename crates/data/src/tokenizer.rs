@@ -1,6 +1,6 @@
 //! Text to token ids and back.
 //!
-//! The vocabulary is learnt from the training text: whole words, single characters, or pieces of words that
+//! The vocabulary is learned from the training text: whole words, single characters, or pieces of words that
 //! [byte pair encoding](https://aclanthology.org/P16-1162/), a [unigram model](https://aclanthology.org/P18-1007/) or
 //! [WordPiece](https://arxiv.org/abs/1609.08144) finds. The work is done by Hugging Face's `tokenizers`, whose file format this is as
 //! well. Where a tokenizer does what that format has no word for (it cuts Chinese into words, or corrects words), a further key
@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokenizers::Tokenizer as Inner;
 
-pub use config::{Normalise, TokenizerConfig, TokenizerKind};
+pub use config::{Normalize, TokenizerConfig, TokenizerKind};
 use spelling::Speller;
 pub use stop_words::StopWords;
 
@@ -274,7 +274,7 @@ impl Tokenizer {
     /// The known word that an unknown one is taken for.
     fn corrected(&self, written: &str) -> Option<u32> {
         let speller = self.speller.as_ref()?;
-        let word = huggingface::normalised(&self.inner, written);
+        let word = huggingface::normalized(&self.inner, written);
         let nearest = speller.nearest(word.trim())?;
         let id = |token: &str| self.inner.token_to_id(token);
         id(&format!(" {nearest}")).or_else(|| id(nearest))
@@ -347,8 +347,8 @@ impl Tokenizer {
         if word.trim().is_empty() {
             return piece.to_owned();
         }
-        let normalised = huggingface::normalised(&self.inner, word);
-        format!("{space}{}", normalised.trim_start_matches([' ', '▁', 'Ġ']))
+        let normalized = huggingface::normalized(&self.inner, word);
+        format!("{space}{}", normalized.trim_start_matches([' ', '▁', 'Ġ']))
     }
 
     /// The id of a token with a plain space in front or none, if the vocabulary has it.

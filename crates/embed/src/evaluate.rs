@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use couplet_data::Lines;
 
-use crate::neighbours::{Directions, analogy};
+use crate::neighbors::{Directions, analogy};
 use crate::{EmbedError, Vectors};
 
 /// Vectors, ready to be judged.
@@ -161,7 +161,7 @@ impl<'a> Evaluation<'a> {
         let is_asked = |number| [a, b, c].contains(&number);
         // Words that differ in case only from one of the question are passed over; five are enough to find another.
         let nearest = analogy(&self.directions, question, 5, |number| !is_asked(number));
-        let mut words = nearest.iter().map(|neighbour| upper(neighbour.number));
+        let mut words = nearest.iter().map(|neighbor| upper(neighbor.number));
         words.find(|word| !asked.contains(word)).is_some_and(|word| word == upper(expected))
     }
 }

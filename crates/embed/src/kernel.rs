@@ -1,4 +1,4 @@
-//! The loop that a search for neighbours spends its time in.
+//! The loop that a search for neighbors spends its time in.
 
 use couplet_tensor::lane::{LANES, Vector};
 

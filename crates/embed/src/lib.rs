@@ -24,7 +24,7 @@
 //! With [`Subwords`], *v* of a word is the mean of its own vector and of those of its character n-grams, as in fastText, so that
 //! [`Ngrams`] have a vector for words that were never seen.
 //!
-//! # From text to neighbours
+//! # From text to neighbors
 //!
 //! [`Corpus`] reads and counts a text, [`train`] learns [`Vectors`] from it, on all cores without locks. With one thread, the same seed gives
 //! the same bits on the same kind of processor; with several, results differ a little from run to run.
@@ -48,7 +48,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`analogy`] asks what is to a third word as a second is to a first, [`Evaluation`] compares with people's judgements as gensim does, and
+//! [`analogy`] asks what is to a third word as a second is to a first, [`Evaluation`] compares with people's judgments as gensim does, and
 //! [`principal_components`] makes points of a plane of them.
 //!
 //! # Files
@@ -76,7 +76,7 @@ mod format;
 mod huffman;
 mod kernel;
 mod negatives;
-mod neighbours;
+mod neighbors;
 mod subwords;
 mod train;
 mod vectors;
@@ -87,7 +87,7 @@ pub use corpus::Corpus;
 pub use error::{EmbedError, Mistake, Place};
 pub use evaluate::{Evaluation, Section, Similarity};
 pub use format::Format;
-pub use neighbours::{Directions, Neighbour, analogy, spelt_like};
+pub use neighbors::{Directions, Neighbor, analogy, spelt_like};
 pub use subwords::{Ngrams, Subwords};
 pub use train::{Loss, Model, Progress, Settings, Trained, train};
 pub use vectors::Vectors;

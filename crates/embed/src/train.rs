@@ -101,7 +101,7 @@ impl Settings {
         let wrong = |name, problem: &str| Err(EmbedError::Setting { name, problem: problem.to_owned() });
         match self {
             Settings { dimension: 0, .. } => wrong("size", "a vector needs at least one number"),
-            Settings { window: 0, .. } => wrong("window", "a word needs at least one neighbour"),
+            Settings { window: 0, .. } => wrong("window", "a word needs at least one neighbor"),
             Settings { epochs: 0, .. } => wrong("epochs", "nothing is learned in no passes"),
             Settings { threads: 0, .. } => wrong("threads", "somebody must do it"),
             Settings { loss: Loss::Negative(0), .. } => {

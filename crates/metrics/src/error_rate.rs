@@ -1,4 +1,4 @@
-//! Word error rate and character error rate, as recognisers of speech and of print are measured.
+//! Word error rate and character error rate, as recognizers of speech and of print are measured.
 //!
 //! ```text
 //! WER = 100 · (substitutions + insertions + deletions) / words of the references

@@ -16,8 +16,8 @@ where
     H: AsRef<str> + Sync,
     R: AsRef<str> + Sync,
 {
-    let hypothesised = hypotheses.iter().map(AsRef::as_ref);
-    let metric = MacroF1::new(hypothesised.chain(references.iter().map(AsRef::as_ref)));
+    let hypothesized = hypotheses.iter().map(AsRef::as_ref);
+    let metric = MacroF1::new(hypothesized.chain(references.iter().map(AsRef::as_ref)));
     metric.score(&Statistics::of(&metric, hypotheses, references).sums())
 }
 

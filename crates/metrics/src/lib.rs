@@ -26,7 +26,7 @@
 //!
 //! All of them but [`distinct()`] are a [`Metric`]: some numbers are counted in each line and added up, and a formula makes the score of
 //! the sums. [`Statistics`] holds the numbers of each line, counted on all cores. To draw lines again, for a confidence
-//! [`Interval`] or to see whether two systems differ ([`paired_bootstrap`], [`paired_randomisation`]), is only to add up again:
+//! [`Interval`] or to see whether two systems differ ([`paired_bootstrap`], [`paired_randomization`]), is only to add up again:
 //!
 //! ```
 //! use couplet_metrics::{Bootstrap, Chrf, Interval, Metric, Signature, Statistics, paired_bootstrap};
@@ -85,6 +85,6 @@ pub use f1::{MacroF1, macro_f1};
 pub use likelihood::{BitsPerCharacter, Likelihood, Perplexity};
 pub use metric::{Compare, Metric, Statistics};
 pub use signature::{Signature, references_of_each};
-pub use significance::{Bootstrap, DEFAULT_SEED, Interval, paired_bootstrap, paired_randomisation};
+pub use significance::{Bootstrap, DEFAULT_SEED, Interval, paired_bootstrap, paired_randomization};
 pub use ter::Ter;
 pub use tokenize::Tokenizer;

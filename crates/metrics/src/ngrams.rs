@@ -1,10 +1,10 @@
-//! Sequences of n neighbours, n-grams, of words and of characters.
+//! Sequences of n neighbors, n-grams, of words and of characters.
 
 /// For each n from 1 to `orders`: how many n-grams of the hypothesis are found in a reference, each at most as often as the
 /// reference that has most of it.
 ///
 /// All places of all sequences are sorted by what follows there. Places that share their next n symbols, that is, have the same
-/// n-gram, are neighbours then, for all n at once: one walk counts them.
+/// n-gram, are neighbors then, for all n at once: one walk counts them.
 pub(crate) fn matches(hypothesis: &[u32], references: &[&[u32]], orders: usize) -> Vec<usize> {
     let sides = 1 + references.len();
     let mut places: Vec<(&[u32], usize)> = Vec::new();

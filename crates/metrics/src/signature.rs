@@ -18,7 +18,7 @@ use crate::metric::Metric;
 pub struct Signature {
     references: Option<usize>,
     bootstrap: Option<usize>,
-    randomisation: Option<usize>,
+    randomization: Option<usize>,
     seed: Option<u64>,
     settings: Vec<(&'static str, String)>,
 }
@@ -27,7 +27,7 @@ impl Signature {
     /// The signature of a metric where each line has so many references; `None` if lines have different numbers of them.
     pub fn new(metric: &(impl Metric + ?Sized), references: Option<usize>) -> Signature {
         let settings = metric.settings();
-        Signature { references, bootstrap: None, randomisation: None, seed: None, settings }
+        Signature { references, bootstrap: None, randomization: None, seed: None, settings }
     }
 
     /// For a score with a confidence interval, or one that was compared by [paired bootstrap](crate::paired_bootstrap).
@@ -36,10 +36,10 @@ impl Signature {
         Signature { bootstrap: Some(resamples), seed: Some(seed), ..self }
     }
 
-    /// For a score that was compared by [approximate randomisation](crate::paired_randomisation).
+    /// For a score that was compared by [approximate randomization](crate::paired_randomization).
     #[must_use]
-    pub fn with_randomisation(self, trials: usize, seed: u64) -> Signature {
-        Signature { randomisation: Some(trials), seed: Some(seed), ..self }
+    pub fn with_randomization(self, trials: usize, seed: u64) -> Signature {
+        Signature { randomization: Some(trials), seed: Some(seed), ..self }
     }
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let references = self.references.map_or("var".to_owned(), |number| number.to_string());
         write!(f, "nrefs:{references}")?;
-        for (name, number) in [("bs", self.bootstrap), ("ar", self.randomisation)] {
+        for (name, number) in [("bs", self.bootstrap), ("ar", self.randomization)] {
             if let Some(number) = number {
                 write!(f, "|{name}:{number}")?;
             }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn parts_come_in_the_order_of_sacrebleu() {
         let version = env!("CARGO_PKG_VERSION");
-        let chrf = Signature::new(&Chrf::plus_plus(), None).with_randomisation(10_000, 7);
+        let chrf = Signature::new(&Chrf::plus_plus(), None).with_randomization(10_000, 7);
         assert_eq!(
             chrf.to_string(),
             format!(

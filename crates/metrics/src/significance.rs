@@ -109,7 +109,7 @@ pub fn paired_bootstrap(difference: f64, baseline: &[f64], system: &[f64]) -> f6
 /// # Panics
 ///
 /// If one system has more lines than the other.
-pub fn paired_randomisation(
+pub fn paired_randomization(
     metric: &(impl Metric + ?Sized),
     baseline: &Statistics,
     system: &Statistics,
@@ -192,10 +192,10 @@ mod tests {
     }
 
     #[test]
-    fn randomisation_tells_a_better_system_from_another() {
+    fn randomization_tells_a_better_system_from_another() {
         let metric = ExactMatch::default();
         let p =
-            |first: &Statistics, second: &Statistics| paired_randomisation(&metric, first, second, 500, 1);
+            |first: &Statistics, second: &Statistics| paired_randomization(&metric, first, second, 500, 1);
         let right_in = |lines: std::ops::Range<usize>| {
             let counts = move |line| vec![f64::from(u8::from(lines.contains(&line))), 1.0];
             Statistics::from_counts(&metric, (0..400).map(counts))

@@ -21,7 +21,7 @@ fn metrics() -> Vec<Box<dyn Compare<Line = str>>> {
         Box::new(Chrf::default()),
         Box::new(Chrf { whitespace: true, epsilon_smoothing: true, ..Chrf::plus_plus() }),
         Box::new(Ter::default()),
-        Box::new(Ter { normalised: true, asian: true, ..Ter::default() }),
+        Box::new(Ter { normalized: true, asian: true, ..Ter::default() }),
         Box::new(ErrorRate::words()),
         Box::new(ErrorRate::characters()),
         Box::new(ExactMatch::default()),

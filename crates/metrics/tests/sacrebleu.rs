@@ -2,7 +2,7 @@
 
 use couplet_metrics::{
     Bleu, Bootstrap, Chrf, Compare, Interval, Signature, Smoothing, Statistics, Ter, Tokenizer,
-    paired_bootstrap, paired_randomisation, references_of_each,
+    paired_bootstrap, paired_randomization, references_of_each,
 };
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -74,7 +74,7 @@ fn metric(row: &Value) -> Box<TextMetric> {
             epsilon_smoothing: flag("epsilon_smoothing"),
         }),
         "ter" => Box::new(Ter {
-            normalised: flag("normalised"),
+            normalized: flag("normalized"),
             no_punctuation: flag("no_punctuation"),
             asian: flag("asian"),
             case_sensitive: flag("case_sensitive"),
@@ -165,8 +165,8 @@ fn the_same_intervals_and_p_values() {
             (paired_bootstrap(base - system, &scores[0], &scores[1]), signature.with_bootstrap(samples, seed))
         } else {
             let [base, system] = &systems;
-            let p = paired_randomisation(&*metric, base, system, samples, seed);
-            (p, signature.with_randomisation(samples, seed))
+            let p = paired_randomization(&*metric, base, system, samples, seed);
+            (p, signature.with_randomization(samples, seed))
         };
         assert!(near(p, &row["p"], 1e-9), "{row}: {p}");
         assert_signature(&signature, &row["signature"]);

@@ -131,7 +131,7 @@ pub struct Cell {
     pub kind: CellKind,
     /// What the simple cell does with its sum; no other cell has a choice.
     pub activation: ActivationKind,
-    /// Whether the input's and the state's share of its gates are normalised.
+    /// Whether the input's and the state's share of its gates are normalized.
     pub layer_norm: bool,
     /// What the bias of the LSTM's forget gate is before training, where it is not random.
     pub forget_bias: Option<f32>,

@@ -6,7 +6,7 @@ use crate::encoder::{Encoded, Encoder};
 use crate::layer::{Dropout, Linear};
 use crate::pass::Pass;
 use crate::seq2seq::Loss;
-use crate::tokens::{LabelledBatch, Packed};
+use crate::tokens::{LabeledBatch, Packed};
 use couplet_tensor::ops::{
     CrossEntropy, concat_columns, cross_entropy, flatten_steps, log_softmax, logistic_loss,
 };
@@ -51,7 +51,7 @@ impl Classifier {
     }
 
     /// The cross-entropy of a batch's labels. Labels can be smoothed where there is a number for each.
-    pub fn loss(&self, pass: &Pass, batch: &LabelledBatch, smoothing: f32) -> Loss {
+    pub fn loss(&self, pass: &Pass, batch: &LabeledBatch, smoothing: f32) -> Loss {
         let feature = self.read(pass, &batch.texts, &batch.beside); // [batch, feature + beside]
         let scale = 1.0 / batch.labels.len() as f32;
         let (mean, of_rows) = match self.output {

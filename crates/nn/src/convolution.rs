@@ -1,5 +1,5 @@
 //! What a convolutional reader and writer share: layers of gated convolutions, as convolutional sequence-to-sequence learning has
-//! them (Gehring et al. 2017), but for the normalisation of their weights. Wherever two parts are added, the sum is multiplied by √½,
+//! them (Gehring et al. 2017), but for the normalization of their weights. Wherever two parts are added, the sum is multiplied by √½,
 //! so that it varies no more than each of them.
 
 use crate::layer::{Dropout, Linear};

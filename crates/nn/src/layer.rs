@@ -128,7 +128,7 @@ pub struct RecurrentLayer {
 type NormParams = [Param; 2];
 
 impl RecurrentLayer {
-    /// Adds `name.weight_ih_SUFFIX` and so on, named and distributed as PyTorch has them; for a cell with normalised gates also
+    /// Adds `name.weight_ih_SUFFIX` and so on, named and distributed as PyTorch has them; for a cell with normalized gates also
     /// `name.norm_weight_ih_SUFFIX` and so on.
     pub fn new(
         params: &mut Params,

@@ -68,4 +68,4 @@ pub use encoder::{Encoded, Encoder};
 pub use language_model::{LanguageModel, ReadState};
 pub use pass::{Pass, Training};
 pub use seq2seq::{Loss, Seq2Seq};
-pub use tokens::{Batch, LabelledBatch, NextTokens, Packed};
+pub use tokens::{Batch, LabeledBatch, NextTokens, Packed};

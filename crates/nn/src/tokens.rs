@@ -102,7 +102,7 @@ impl NextTokens {
 
 /// Texts of a training batch, and what they are.
 #[derive(Clone, Debug)]
-pub struct LabelledBatch {
+pub struct LabeledBatch {
     /// What the encoder reads.
     pub texts: Packed,
     /// The numbers beside each text, in the order in which the texts were given: one vector after the other.
@@ -111,18 +111,18 @@ pub struct LabelledBatch {
     pub labels: Vec<u32>,
 }
 
-impl LabelledBatch {
+impl LabeledBatch {
     /// Packs texts with their labels; each has a number that stays the same in every batch.
-    pub fn new(texts: &[&[u32]], labels: &[u32], examples: &[u32]) -> LabelledBatch {
+    pub fn new(texts: &[&[u32]], labels: &[u32], examples: &[u32]) -> LabeledBatch {
         assert_eq!(texts.len(), labels.len(), "a label for each text");
         let texts = Packed::new(texts, examples);
         let labels = texts.rows.sorted_indices().iter().map(|&text| labels[text as usize]).collect();
-        LabelledBatch { texts, beside: Vec::new(), labels }
+        LabeledBatch { texts, beside: Vec::new(), labels }
     }
 
     /// With the numbers beside each text, one vector after the other.
-    pub fn with_beside(self, beside: Vec<f32>) -> LabelledBatch {
-        LabelledBatch { beside, ..self }
+    pub fn with_beside(self, beside: Vec<f32>) -> LabeledBatch {
+        LabeledBatch { beside, ..self }
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     /// The longer text comes first, and its label with it.
     #[test]
     fn labels_are_packed_in_the_order_of_their_texts() {
-        let batch = LabelledBatch::new(&[&[10], &[11, 12]], &[0, 1], &[0, 1]);
+        let batch = LabeledBatch::new(&[&[10], &[11, 12]], &[0, 1], &[0, 1]);
         assert_eq!((batch.texts.tokens, batch.labels), (vec![11, 10, 12], vec![1, 0]));
     }
 }

@@ -16,7 +16,7 @@ use couplet_tensor::score::Dot;
 use couplet_tensor::{Init, Param, Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
-/// Positions that are learnt; a later one is told as the last of them.
+/// Positions that are learned; a later one is told as the last of them.
 const LEARNED: usize = 1024;
 
 /// How tokens' vectors are told their places.
@@ -29,7 +29,7 @@ pub(crate) struct Positions {
 }
 
 impl Positions {
-    /// Adds `name.positions.weight` where they are learnt.
+    /// Adds `name.positions.weight` where they are learned.
     pub(crate) fn new(
         params: &mut Params,
         name: &str,
@@ -196,7 +196,7 @@ impl SourceAttention {
         (self.output.forward(pass, &context), weights)
     }
 
-    /// As [`sequence`](SourceAttention::sequence), with weights that are learnt from: for a writer that copies what it looks at.
+    /// As [`sequence`](SourceAttention::sequence), with weights that are learned from: for a writer that copies what it looks at.
     pub(crate) fn pointing(&self, pass: &Pass, x: &Var, rows: &SequenceLayout, read: Read) -> [Var; 2] {
         let MultiHead { heads, scale: factor, .. } = self.how;
         let query = scale(&self.query.forward(pass, x), factor);

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use couplet_plot::{
-    Attention, Background, Bar, Bars, Colour, Curves, Fonts, Group, Panel, Scale, Series, View, to_png,
+    Attention, Background, Bar, Bars, Color, Curves, Fonts, Group, Panel, Scale, Series, View, to_png,
 };
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 write(&folder, &format!("{name}-{kind}{ending}"), &svg, &fonts)?;
                 std::fs::write(
                     folder.join(format!("{name}-{kind}.txt")),
-                    attention.to_terminal(view, 100, Colour::None),
+                    attention.to_terminal(view, 100, Color::None),
                 )?;
             }
         }

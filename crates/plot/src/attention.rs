@@ -34,10 +34,10 @@ pub enum View {
 
 /// What a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colour {
+pub enum Color {
     /// Characters alone.
     None,
-    /// The 256 colours of xterm.
+    /// The 256 colors of xterm.
     Ansi256,
 }
 
@@ -84,14 +84,14 @@ impl Attention {
     /// # Panics
     ///
     /// If the weights do not fit the labels; [`Attention::check`] says so without.
-    pub fn to_terminal(&self, view: View, width: usize, colour: Colour) -> String {
+    pub fn to_terminal(&self, view: View, width: usize, color: Color) -> String {
         self.must_fit();
         if self.is_empty() {
             return "(nothing to show)\n".to_owned();
         }
         match view {
-            View::Heatmap => heatmap_terminal::draw(self, width, colour),
-            View::Lines => lines_terminal::draw(self, width, colour),
+            View::Heatmap => heatmap_terminal::draw(self, width, color),
+            View::Lines => lines_terminal::draw(self, width, color),
         }
     }
 
@@ -158,7 +158,7 @@ fn title(source: &Label, target: &Label, weight: f32) -> String {
 /// one up to the next.
 fn key_line(text: &mut String, left: usize, width: usize, samples: &[(f32, String)]) {
     let parts: Vec<String> = samples.iter().map(|(from, sample)| format!("{sample} ≥ {from}")).collect();
-    // A sample is two columns wide, whatever colours it holds.
+    // A sample is two columns wide, whatever colors it holds.
     let columns: usize = samples.iter().map(|(from, _)| format!("   ≥ {from}  ").chars().count()).sum();
     if left + columns <= width {
         text.push_str(&" ".repeat(left));

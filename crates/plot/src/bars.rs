@@ -1,7 +1,7 @@
 //! Numbers beside each other: a bar for each.
 
 use crate::label::{Label, end_line, text};
-use crate::svg::{Background, COLOURS, FAINT_INK, INK, escape, line, open};
+use crate::svg::{Background, COLORS, FAINT_INK, INK, escape, line, open};
 
 /// Some groups of bars below each other.
 ///
@@ -152,7 +152,7 @@ fn draw_group(svg: &mut String, group: &Group, top: f64) {
             svg,
             format_args!(
                 "<rect class=\"f0\" fill=\"{}\" x=\"{left}\" y=\"{y}\" width=\"{wide}\" height=\"{THICK}\" rx=\"2\"/>",
-                COLOURS[0]
+                COLORS[0]
             ),
         );
         line(

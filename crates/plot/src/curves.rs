@@ -1,7 +1,7 @@
 //! How numbers change over time: panels below each other, over one axis.
 
 use crate::label::{Label, text as label_text};
-use crate::svg::{Background, COLOURS, INK, escape, line, open, write};
+use crate::svg::{Background, COLORS, INK, escape, line, open, write};
 
 /// Some panels over one axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ const SIZE: f64 = 12.0;
 const TITLE_SIZE: f64 = 14.0;
 /// Names below the axis are cut at so many columns of a terminal.
 const NAME: usize = 72;
-/// How the lines of the first curves, of the next ones and so on are broken, when all colours are used.
+/// How the lines of the first curves, of the next ones and so on are broken, when all colors are used.
 const DASHES: [&str; 3] = ["", " stroke-dasharray=\"7 4\"", " stroke-dasharray=\"2 4\""];
 
 /// The numbers between two ends, and round ones among them.
@@ -191,8 +191,8 @@ impl Curves {
     pub fn to_svg(&self, background: Background) -> String {
         let (rows, names) = (self.panels.len() as f64, self.names());
         let plot = TOP + rows * PANEL + (rows - 1.0).max(0.0) * GAP + BOTTOM;
-        // Lines that are broken differently have one colour: their names need the line beside them.
-        let below = names.len() > COLOURS.len() || !self.panels.iter().all(Panel::has_room_for_names);
+        // Lines that are broken differently have one color: their names need the line beside them.
+        let below = names.len() > COLORS.len() || !self.panels.iter().all(Panel::has_room_for_names);
         let beside = if below { names_beside(&names) } else { names.len() };
         let height = if below { plot + names.len().div_ceil(beside) as f64 * NAME_PITCH } else { plot };
         let mut svg = String::new();
@@ -230,11 +230,11 @@ fn text(svg: &mut String, place: &str, escaped: &str) {
 
 /// How curve number `i` is drawn.
 fn stroke(i: usize) -> String {
-    let (colour, dash) = (i % COLOURS.len(), DASHES[i / COLOURS.len() % DASHES.len()]);
+    let (color, dash) = (i % COLORS.len(), DASHES[i / COLORS.len() % DASHES.len()]);
     format!(
-        "class=\"s{colour}\" stroke=\"{}\" fill=\"none\" stroke-width=\"1.8\" \
+        "class=\"s{color}\" stroke=\"{}\" fill=\"none\" stroke-width=\"1.8\" \
          stroke-linejoin=\"round\" stroke-linecap=\"round\"{dash}",
-        COLOURS[colour]
+        COLORS[color]
     )
 }
 
@@ -285,7 +285,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, names: &[&str], below: bool, acro
                 svg,
                 format_args!(
                     "<text class=\"f{i}\" fill=\"{}\" x=\"{right:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                    COLOURS[i],
+                    COLORS[i],
                     top - 12.0,
                     escape(&series.name)
                 ),
@@ -325,12 +325,12 @@ fn draw_curve(
         }
     }
     if !whiskers.is_empty() {
-        let colour = i % COLOURS.len();
+        let color = i % COLORS.len();
         line(
             svg,
             format_args!(
-                "<path class=\"s{colour}\" stroke=\"{}\" stroke-opacity=\"0.5\" d=\"{whiskers}\"/>",
-                COLOURS[colour]
+                "<path class=\"s{color}\" stroke=\"{}\" stroke-opacity=\"0.5\" d=\"{whiskers}\"/>",
+                COLORS[color]
             ),
         );
     }
@@ -397,7 +397,7 @@ mod tests {
         assert!(curves.to_svg(Background::Page).contains("M72.0 214.0L696.0 129.0"));
     }
 
-    /// Nine curves: their names stand below, in three rows of three, and the ninth has the first colour and a broken line.
+    /// Nine curves: their names stand below, in three rows of three, and the ninth has the first color and a broken line.
     #[test]
     fn many_curves_have_their_names_below() {
         let series = |i: usize| Series {
@@ -430,10 +430,10 @@ mod tests {
         assert!(svg.contains("M72 264h28") && !svg.contains(">long</text>\n<text class=\"f1\""), "{svg}");
     }
 
-    /// A curve has the colour of its name in every panel, and another name another one, though it is the first of its panel. Names of 50
+    /// A curve has the color of its name in every panel, and another name another one, though it is the first of its panel. Names of 50
     /// letters stand one below the other, each as a whole.
     #[test]
-    fn a_name_is_a_colour() {
+    fn a_name_is_a_color() {
         let names = ["a", "b"].map(|name| name.repeat(50));
         let panel = |name: &String| Panel {
             name: name.clone(),

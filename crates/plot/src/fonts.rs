@@ -5,7 +5,7 @@ use resvg::usvg::fontdb::{Database, FaceInfo, Stretch, Style};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Colour fonts for emoji, as systems call them. Other fonts may have some emoji in black.
+/// Color fonts for emoji, as systems call them. Other fonts may have some emoji in black.
 const EMOJI: [&str; 4] = ["Apple Color Emoji", "Segoe UI Emoji", "Noto Color Emoji", "Twemoji Mozilla"];
 
 /// Fonts to draw text with.
@@ -53,7 +53,7 @@ fn family(face: &FaceInfo) -> &str {
     face.families.first().map_or("", |(name, _)| name)
 }
 
-/// The lower, the better: emoji in colour (such a font has nothing else), what the SVG files ask for, then fonts without serifs,
+/// The lower, the better: emoji in color (such a font has nothing else), what the SVG files ask for, then fonts without serifs,
 /// upright and regular. The name comes last, so that the order does not depend on the disk's.
 fn rank(face: &FaceInfo) -> impl Ord + use<> {
     let name = family(face);

@@ -17,7 +17,7 @@
 //! # An example
 //!
 //! ```
-//! use couplet_plot::{Attention, Background, Colour, View};
+//! use couplet_plot::{Attention, Background, Color, View};
 //!
 //! let attention = Attention {
 //!     source: ["Tom", "chases", "Jerry"].map(String::from).to_vec(),
@@ -26,7 +26,7 @@
 //! };
 //! assert!(attention.to_svg(View::Lines, Background::Page).starts_with("<svg"));
 //! assert_eq!(
-//!     attention.to_terminal(View::Heatmap, 80, Colour::None),
+//!     attention.to_terminal(View::Heatmap, 80, Color::None),
 //!     "     ╭ Tom
 //!      │ ╭ chases
 //!      │ │ ╭ Jerry
@@ -54,7 +54,7 @@ mod png;
 mod scatter;
 mod svg;
 
-pub use attention::{Attention, Colour, ShapeError, View};
+pub use attention::{Attention, Color, ShapeError, View};
 pub use bars::{Bar, Bars, Group};
 pub use curves::{Curves, Panel, Scale, Series};
 pub use fonts::Fonts;

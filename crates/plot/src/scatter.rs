@@ -1,7 +1,7 @@
 //! Points with names, in two dimensions.
 
 use crate::label::{Label, text};
-use crate::svg::{Background, COLOURS, FAINT_INK, INK, escape, line, open};
+use crate::svg::{Background, COLORS, FAINT_INK, INK, escape, line, open};
 
 /// Points in the plane.
 ///
@@ -59,7 +59,7 @@ impl Scatter {
                 &mut svg,
                 format_args!(
                     "<circle class=\"f0\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{}\"/>",
-                    COLOURS[0]
+                    COLORS[0]
                 ),
             );
             let label = Label::new(&point.name, NAME);

@@ -17,9 +17,9 @@ pub enum Background {
     Dark,
 }
 
-/// Colours that can be told apart, on white. Attributes hold the light colours, which every program understands; the style
+/// Colors that can be told apart, on white. Attributes hold the light colors, which every program understands; the style
 /// sheet is for those that know dark mode.
-pub(crate) const COLOURS: [&str; 8] =
+pub(crate) const COLORS: [&str; 8] =
     ["#0b5fd6", "#d1570a", "#1a7f37", "#8250df", "#c2255c", "#0c7f8c", "#8a6100", "#59636e"];
 
 /// Text on white.
@@ -35,7 +35,7 @@ const DARK: &str = ".card { fill: #0d1117 } .grid { fill: #1c2128 } .gap { strok
      .f0 { fill: #4c9ffe } .f1 { fill: #f0883e } .f2 { fill: #3fb950 } .f3 { fill: #a371f7 } \
      .f4 { fill: #f778ba } .f5 { fill: #39c5cf } .f6 { fill: #d4a72c } .f7 { fill: #9198a1 }";
 
-/// The beginning of a file: its size, its colours and the card that all is drawn on.
+/// The beginning of a file: its size, its colors and the card that all is drawn on.
 pub(crate) fn open<N: Display>(
     svg: &mut String,
     [width, height]: [N; 2],

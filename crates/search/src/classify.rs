@@ -1,4 +1,4 @@
-//! Text in, label out; with columns beside the text where the model has learnt from such.
+//! Text in, label out; with columns beside the text where the model has learned from such.
 
 use crate::folder::{Folder, FolderError};
 use crate::task::Task;
@@ -125,9 +125,9 @@ impl LoadedClassifier {
         found.iter().map(|of_text| most_probable(of_text)).collect()
     }
 
-    /// A file of labelled texts. It is a table with the columns of the training data where the model reads some beside the text, or
+    /// A file of labeled texts. It is a table with the columns of the training data where the model reads some beside the text, or
     /// where the file's name ends with `.csv` or `.jsonl`; otherwise each line has a label, a tab and a text.
-    pub fn labelled(&self, path: &Path) -> Files {
+    pub fn labeled(&self, path: &Path) -> Files {
         let format = match Format::of_path(path) {
             _ if !self.columns.is_empty() => Some(Format::of_table(path)),
             Some(Format::Tsv(_)) => None,

@@ -44,7 +44,7 @@ mod tests {
 
     /// Seven tokens: 7² = 49, and ((5 + 7) / 6)² = 4.
     #[test]
-    fn two_kinds_of_length_normalisation() {
+    fn two_kinds_of_length_normalization() {
         let config =
             |length_norm| SearchConfig { length_penalty: 2.0, length_norm, ..SearchConfig::default() };
         near(config(LengthNorm::Power).worth(-49.0, 7, &[]), -1.0);

@@ -210,8 +210,8 @@ impl Device {
     }
 
     /// Waits until all that the device has been given to do is done. On the processor it always is.
-    pub fn synchronise(&self) {
-        on_device!(self, _cpu => (), cuda => cuda.synchronise());
+    pub fn synchronize(&self) {
+        on_device!(self, _cpu => (), cuda => cuda.synchronize());
     }
 }
 

@@ -15,7 +15,7 @@
 //!    the time loop, the products and the threads, and take any [`cell`] and any [`score`] ([`ops::AnyCell`],
 //!    [`ops::AnyScore`]): pointwise mathematics that is written once, over a [`lane`]: for tests in `f64`, for vectors of the
 //!    processor, and as source for a GPU.
-//! 7. [`Tape::backward`] brings the gradients into the store, and an [`optimiser`] makes new weights of them.
+//! 7. [`Tape::backward`] brings the gradients into the store, and an [`optimizer`] makes new weights of them.
 //! 8. [`profile`] says where the time of all this goes.
 //!
 //! On the processor, results are the same bits for any number of threads, and a sentence's are the same alone as in any batch;
@@ -27,7 +27,7 @@
 //!
 //! ```
 //! use couplet_tensor::ops::{add, linear, multiply_elements, scale};
-//! use couplet_tensor::optimiser::Optimiser;
+//! use couplet_tensor::optimizer::Optimizer;
 //! use couplet_tensor::{Device, Init, Params, Tape, Tensor, Var};
 //!
 //! let device = Device::cpu();
@@ -36,7 +36,7 @@
 //! let x = Var::constant(Tensor::new(&device, 1, 1, &[3.0]));
 //! let wanted = Var::constant(Tensor::new(&device, 1, 1, &[6.0]));
 //!
-//! let mut adam = Optimiser::adam();
+//! let mut adam = Optimizer::adam();
 //! for _ in 0..200 {
 //!     let tape = Tape::new();
 //!     let y = linear(&x, &tape.param(&params, weight), None);
@@ -65,7 +65,7 @@ pub mod lane;
 mod layout;
 mod memory;
 pub mod ops;
-pub mod optimiser;
+pub mod optimizer;
 mod params;
 mod pool;
 pub mod product;

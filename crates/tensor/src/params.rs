@@ -1,6 +1,6 @@
 //! The parameters of a model, in one flat store.
 //!
-//! All weights lie behind each other, and so do all gradients and all moments: clipping and an optimiser's step are one pass,
+//! All weights lie behind each other, and so do all gradients and all moments: clipping and an optimizer's step are one pass,
 //! and a checkpoint is a few long reads.
 
 use crate::device::Device;
@@ -30,12 +30,12 @@ pub enum Init {
 
 /// The names, shapes, weights and gradients of a model's parameters.
 ///
-/// Parameters can be frozen, for ever or for the first steps of an optimiser: they are constants to a tape then, so that nothing is
+/// Parameters can be frozen, for ever or for the first steps of an optimizer: they are constants to a tape then, so that nothing is
 /// computed for gradients that nobody uses, and no rule changes them or what it remembers of them.
 pub struct Params {
     device: Device,
     seed: u64,
-    /// How many steps an optimiser has made.
+    /// How many steps an optimizer has made.
     steps: u64,
     entries: Vec<Entry>,
     /// Numbers in the store, those between the parameters included.
@@ -51,7 +51,7 @@ struct Entry {
     rows: usize,
     columns: usize,
     packs: Arc<Packs>,
-    /// How many steps of an optimiser it stays as it is.
+    /// How many steps of an optimizer it stays as it is.
     frozen_for: u64,
     /// Whether the gradient of this step has been begun; what is there before is left over from another step.
     begun: bool,
@@ -72,7 +72,7 @@ impl Entry {
     }
 }
 
-/// Parameters that an optimiser changes, one behind the other in the store, and which of their steps it is to them.
+/// Parameters that an optimizer changes, one behind the other in the store, and which of their steps it is to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ParamSpan {
     pub(crate) span: Range<usize>,
@@ -190,10 +190,10 @@ impl Params {
         self.forget_packs();
     }
 
-    /// Keeps a parameter as it is for the first so many steps of an optimiser; without a number, for ever.
+    /// Keeps a parameter as it is for the first so many steps of an optimizer; without a number, for ever.
     ///
     /// # Panics
-    /// After a backward pass: a parameter whose gradients have entered an optimiser's memory cannot be as if it had none.
+    /// After a backward pass: a parameter whose gradients have entered an optimizer's memory cannot be as if it had none.
     pub fn freeze(&mut self, param: Param, steps: Option<u64>) {
         let entry = &mut self.entries[param.0];
         assert!(self.gradients.is_none(), "parameter {:?} is frozen after training has begun", entry.name);
@@ -210,7 +210,7 @@ impl Params {
         self.steps = steps;
     }
 
-    /// What an optimiser changes in a step, the first being 1, in as few stretches as there can be.
+    /// What an optimizer changes in a step, the first being 1, in as few stretches as there can be.
     pub(crate) fn param_spans(&self, step: u64) -> Vec<ParamSpan> {
         let mut stretches: Vec<ParamSpan> = Vec::new();
         let ends = self.entries.iter().skip(1).map(|next| next.start).chain([self.length]);

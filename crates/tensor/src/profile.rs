@@ -124,7 +124,7 @@ pub(crate) fn enter(name: &'static str, way: Phase, device: &Device) -> Span {
         return Span { device: None };
     }
     // What was asked for before is not this operation's.
-    device.synchronise();
+    device.synchronize();
     PROFILE.with_borrow_mut(|profile| profile.iter_mut().for_each(|profile| profile.begin(name, way)));
     Span { device: Some(device.clone()) }
 }
@@ -142,7 +142,7 @@ impl Drop for Span {
         let Some(device) = &self.device else { return };
         // A GPU that has failed panics again when it is waited for, which would end the process at once.
         if !std::thread::panicking() {
-            device.synchronise();
+            device.synchronize();
         }
         PROFILE.with_borrow_mut(|profile| profile.iter_mut().for_each(Profile::end));
     }
@@ -152,7 +152,7 @@ impl Drop for Span {
 mod tests {
     use super::*;
     use crate::ops::{CrossEntropy, add, cross_entropy, gather_rows, linear, tanh};
-    use crate::optimiser::Optimiser;
+    use crate::optimizer::Optimizer;
     use crate::{Init, Isa, Params, Tape, Tensor, Var};
     use std::thread::sleep;
     use std::time::Duration;
@@ -173,7 +173,7 @@ mod tests {
         let y = add(&linear(&h, &w, None), &h);
         let (loss, _) = cross_entropy(&y, &w, None, &[1], CrossEntropy { scale: 1.0, smoothing: 0.0 });
         tape.backward(&loss, &mut params);
-        Optimiser::adam().clipped(1.0).step(&mut params, 0.1);
+        Optimizer::adam().clipped(1.0).step(&mut params, 0.1);
     }
 
     fn calls(shares: &[OpTime]) -> Vec<(&'static str, Phase, u64)> {

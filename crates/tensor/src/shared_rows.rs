@@ -2,7 +2,7 @@
 //!
 //! A thread may see one part of a row before and another part after somebody else's change, and of two changes at the same moment
 //! one may be lost. To what learns by many small steps that does no harm (Niu et al., *Hogwild!*, 2011). Nor is it undefined
-//! behaviour: rows are only read and written by [`Vector::load_shared`] and [`Vector::store_shared`], which may meet others of
+//! behavior: rows are only read and written by [`Vector::load_shared`] and [`Vector::store_shared`], which may meet others of
 //! their kind, and every number that is read is one that somebody wrote.
 
 use crate::aligned_buffer::AlignedBuffer;

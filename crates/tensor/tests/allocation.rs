@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "not all of the model is needed here")]
 mod model;
 
-use couplet_tensor::optimiser::Optimiser;
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::random::Stream;
 use couplet_tensor::{Device, Isa, Params, Tape};
 use model::{Batch, Model, Sizes};
@@ -58,7 +58,7 @@ fn a_step_allocates_no_tensor_memory_after_warm_up() {
     };
     let mut params = Params::new(&device, 1);
     let model = Model::new(&mut params, &sizes);
-    let mut adam = Optimiser::adam().clipped(1.0);
+    let mut adam = Optimizer::adam().clipped(1.0);
     let batches = [batch(1, 500), batch(2, 500)];
     let mut step = |batch: &Batch| {
         let tape = Tape::new();

@@ -1,7 +1,7 @@
 //! A checkpoint: all that a run needs to go on as if it had not stopped, in one file.
 //!
-//! It is a safetensors file of flat tensors (the weights, what the optimiser remembers, the moving average) with the rest of the state
-//! as TOML in its metadata, and a checksum over all of it: what a disk has damaged is recognised. Random numbers need no state of
+//! It is a safetensors file of flat tensors (the weights, what the optimizer remembers, the moving average) with the rest of the state
+//! as TOML in its metadata, and a checksum over all of it: what a disk has damaged is recognized. Random numbers need no state of
 //! their own: they follow from the seed, the epoch and the update.
 
 use couplet_data::{Position, write_whole};
@@ -17,7 +17,7 @@ use thiserror::Error;
 const STATE: &str = "state";
 const CHECKSUM: &str = "crc32c";
 
-/// Where a run stands, besides its weights and what the optimiser remembers.
+/// Where a run stands, besides its weights and what the optimizer remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct State {
@@ -36,8 +36,8 @@ pub(crate) struct State {
     pub(crate) seconds: f64,
     /// Those of them that went into updates.
     pub(crate) update_seconds: f64,
-    /// How many steps the optimiser has made: fewer than updates where some were left out.
-    pub(crate) optimiser_steps: u64,
+    /// How many steps the optimizer has made: fewer than updates where some were left out.
+    pub(crate) optimizer_steps: u64,
     /// Updates that were left out because something was not finite; all, and those since the last good one.
     pub(crate) skipped: u64,
     pub(crate) skipped_in_a_row: u64,
@@ -78,7 +78,7 @@ impl State {
             position: Position::default(),
             seconds: 0.0,
             update_seconds: 0.0,
-            optimiser_steps: 0,
+            optimizer_steps: 0,
             skipped: 0,
             skipped_in_a_row: 0,
             validated: None,
@@ -215,14 +215,14 @@ mod tests {
     /// Every bit of the file is flipped, one at a time, and the file is cut at every length: none of them is read as a checkpoint
     /// that says something else.
     #[test]
-    fn damage_is_recognised_wherever_it_is() {
+    fn damage_is_recognized_wherever_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("checkpoint");
         let (state, tensors) = example();
         write(&path, &state, &tensors).unwrap();
         let whole = std::fs::read(&path).unwrap();
         let right = read(&path).unwrap();
-        let spoilt = |bytes: &[u8]| {
+        let spoiled = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             match read(&path) {
                 // Blanks that fill the header up may differ.
@@ -233,7 +233,7 @@ mod tests {
         for bit in 0..whole.len() * 8 {
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            spoilt(&bytes);
+            spoiled(&bytes);
         }
         (0..whole.len()).for_each(|length| {
             std::fs::write(&path, &whole[..length]).unwrap();

@@ -60,7 +60,7 @@ pub struct DataConfig {
     /// With `stream`: so many pairs are in memory at a time, and shuffled with each other. More mix better, and take more memory.
     #[serde(default = "shuffle_buffer")]
     pub shuffle_buffer: usize,
-    /// The most pairs that vocabularies are learnt from. Where there are more, every second, third, … is taken, so that they
+    /// The most pairs that vocabularies are learned from. Where there are more, every second, third, … is taken, so that they
     /// are spread over all of the text: words that are rare enough to be missed would hardly enter a vocabulary, and counting all
     /// words of a very large corpus takes long and much memory. 0 for all pairs.
     #[serde(default = "vocabulary_sample")]

@@ -44,7 +44,7 @@ pub trait Lessons: Sized {
     /// Lines of the files that could not be used and were left out.
     fn skipped(&self) -> &Skipped;
 
-    /// Makes the model and adds its parameters; refuses examples that nothing can be learnt from.
+    /// Makes the model and adds its parameters; refuses examples that nothing can be learned from.
     fn model(&self, params: &mut Params, config: &Self::Config) -> Result<Self::Model, TrainError>;
 
     /// The tokenizer of a part of the model: `encoder` or `decoder`.

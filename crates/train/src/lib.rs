@@ -3,8 +3,8 @@
 //! 1. A config is a whole run as one TOML file: a [`Config`] to translate, a [`ClassifyConfig`] to classify, a
 //!    [`LanguageConfig`] to go on with texts, an [`AnyConfig`]
 //!    where the file decides. Reading refuses what makes no sense, with its line.
-//! 2. [`Lessons`] are made from text: tokenizers are trained on it, pairs or labelled texts become ids. A [`Corpus`] is to
-//!    translate, a [`LabelledCorpus`] to classify, a [`TextCorpus`] to go on with texts. What a run takes over from another model, it has
+//! 2. [`Lessons`] are made from text: tokenizers are trained on it, pairs or labeled texts become ids. A [`Corpus`] is to
+//!    translate, a [`LabeledCorpus`] to classify, a [`TextCorpus`] to go on with texts. What a run takes over from another model, it has
 //!    [`Inherited`].
 //! 3. A [`Trainer`] joins them with a model, whichever the task. [`Trainer::run`] goes through the batches, makes one update after the other,
 //!    validates now and then, keeps the best weights in the model folder with checkpoints beside them, and tells an observer and
@@ -38,7 +38,7 @@ mod vectors;
 
 pub use average::{AverageError, average};
 pub use classify::{
-    Assessed, ClassifyConfig, ClassifyDataConfig, LabelledCorpus, LabelledExamples, assess, read_labelled,
+    Assessed, ClassifyConfig, ClassifyDataConfig, LabeledCorpus, LabeledExamples, assess, read_labeled,
 };
 pub use config::{AnyConfig, Config, ConfigFileError, DataConfig};
 pub use corpus::{Corpus, Examples, batch_of, read, read_same, tokenizers_of};
@@ -51,7 +51,7 @@ pub use lessons::{BatchLoss, Lessons, RunConfig, Validated};
 pub use measure::{Measured, Stretch, measure, peak_of_process};
 pub use prepared::{Preparing, Report, Watch, prepare, report};
 pub use renamed::RENAMED_KEYS;
-pub use train_config::{BestModelMetric, OnNonFinite, OptimiserKind, Schedule, TrainConfig};
+pub use train_config::{BestModelMetric, OnNonFinite, OptimizerKind, Schedule, TrainConfig};
 pub use trainer::{Trained, Trainer, Updated};
 pub use training_set::{Cost, TrainingSet};
 pub use validate::mean_loss;

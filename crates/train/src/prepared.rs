@@ -68,7 +68,7 @@ struct Description {
 pub enum Preparing {
     /// Pairs are counted; so many so far.
     Counting(usize),
-    /// Vocabularies are learnt; so many pairs were looked at.
+    /// Vocabularies are learned; so many pairs were looked at.
     Learning(usize),
     /// Ids are written: pairs that are done, and all of them.
     Writing(usize, usize),

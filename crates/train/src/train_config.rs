@@ -1,7 +1,7 @@
 //! The table `[train]`: how long, how fast, and what is kept.
 
 use crate::config::ConfigFileError;
-use couplet_tensor::optimiser::Rule;
+use couplet_tensor::optimizer::Rule;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub struct TrainConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_limit_gib: Option<f64>,
     /// What makes new weights of gradients.
-    pub optimiser: OptimiserKind,
+    pub optimizer: OptimizerKind,
     /// The learning rate.
     pub learning_rate: f32,
     /// How much Adam and Lion remember of earlier gradients, and of their squares.
@@ -98,7 +98,7 @@ fn is_zero(number: &u64) -> bool {
 /// What makes new weights of gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum OptimiserKind {
+pub enum OptimizerKind {
     /// Adam.
     #[default]
     Adam,
@@ -169,7 +169,7 @@ impl Default for TrainConfig {
             batch_tokens: 4096,
             gradient_accumulation_steps: 1,
             memory_limit_gib: None,
-            optimiser: OptimiserKind::default(),
+            optimizer: OptimizerKind::default(),
             learning_rate: 1e-3,
             betas: None,
             momentum: 0.9,
@@ -241,17 +241,17 @@ impl TrainConfig {
         self.scheduled_sampling * risen
     }
 
-    /// The optimiser's rule.
+    /// The optimizer's rule.
     pub fn rule(&self) -> Rule {
         let decay = |usual: f32| self.weight_decay.unwrap_or(usual);
         let betas = |usual: [f32; 2]| self.betas.unwrap_or(usual);
         let adam = |decay| Rule::Adam { betas: betas([0.9, 0.999]), epsilon: 1e-8, decay };
-        match self.optimiser {
-            OptimiserKind::Adam => adam(decay(0.0)),
-            OptimiserKind::Adamw => adam(decay(0.01)),
-            OptimiserKind::Sgd => Rule::Sgd { momentum: self.momentum },
-            OptimiserKind::Adafactor => Rule::Adafactor { decay: decay(0.0) },
-            OptimiserKind::Lion => Rule::Lion { betas: betas([0.9, 0.99]), decay: decay(0.0) },
+        match self.optimizer {
+            OptimizerKind::Adam => adam(decay(0.0)),
+            OptimizerKind::Adamw => adam(decay(0.01)),
+            OptimizerKind::Sgd => Rule::Sgd { momentum: self.momentum },
+            OptimizerKind::Adafactor => Rule::Adafactor { decay: decay(0.0) },
+            OptimizerKind::Lion => Rule::Lion { betas: betas([0.9, 0.99]), decay: decay(0.0) },
         }
     }
 

@@ -14,7 +14,7 @@ use crate::store::{Found, Store};
 use crate::train_config::{BestModelMetric, OnNonFinite, Schedule};
 use couplet_data::{Example, Feed};
 use couplet_search::{Folder, Manifest};
-use couplet_tensor::optimiser::{Average, Optimiser, gradient_norm};
+use couplet_tensor::optimizer::{Average, Optimizer, gradient_norm};
 use couplet_tensor::{Device, Params, Tensor, trim_heap};
 use gradients::{Summed, memory_limit};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Trainer<L: Lessons> {
     feed: Feed,
     model: L::Model,
     params: Params,
-    optimiser: Optimiser,
+    optimizer: Optimizer,
     average: Option<Average>,
     state: State,
     /// The state of the last checkpoint.
@@ -177,7 +177,7 @@ impl<L: Lessons> Trainer<L> {
         let length = self.params.flat().columns();
         let weights = tensors.remove(WEIGHTS).filter(|weights| weights.len() == length);
         let moments: Vec<Vec<f32>> = (0..).map_while(|i| tensors.remove(&format!("{MOMENT}{i}"))).collect();
-        let remembered = self.optimiser.restore(&mut self.params, checkpoint.state.optimiser_steps, &moments);
+        let remembered = self.optimizer.restore(&mut self.params, checkpoint.state.optimizer_steps, &moments);
         let averaged = match &mut self.average {
             Some(average) => tensors.remove(AVERAGE).is_some_and(|numbers| average.restore(&numbers)),
             None => true,
@@ -212,7 +212,7 @@ impl<L: Lessons> Trainer<L> {
             train.epochs.saturating_mul(batches as u64).div_ceil(train.gradient_accumulation_steps as u64)
         });
         Ok(Trainer {
-            optimiser: Optimiser::new(train.rule()).clipped(train.clip_grad_norm),
+            optimizer: Optimizer::new(train.rule()).clipped(train.clip_grad_norm),
             average: (train.ema_decay > 0.0).then(|| Average::new(&params, train.ema_decay)),
             state: State::new(lessons.checksums()),
             saved: None,
@@ -372,8 +372,8 @@ impl<L: Lessons> Trainer<L> {
             self.leave_out(loss, size, batches)?;
         } else {
             let rate = self.rate();
-            self.optimiser.step_with(&mut self.params, rate, Some(&norm));
-            let step = self.optimiser.steps();
+            self.optimizer.step_with(&mut self.params, rate, Some(&norm));
+            let step = self.optimizer.steps();
             self.average.iter_mut().for_each(|average| average.update(&self.params, step));
             self.state.skipped_in_a_row = 0;
         }
@@ -522,12 +522,12 @@ impl<L: Lessons> Trainer<L> {
     fn save(&mut self, log: &mut Log<'_>) -> Result<(), TrainError> {
         let Some(store) = &self.store else { return Ok(()) };
         let began = Instant::now();
-        self.state.optimiser_steps = self.optimiser.steps();
+        self.state.optimizer_steps = self.optimizer.steps();
         if self.saved.as_ref() == Some(&self.state) {
             return Ok(());
         }
         let mut tensors = BTreeMap::from([(WEIGHTS.to_owned(), self.params.flat())]);
-        let moments = self.optimiser.moments().iter().enumerate();
+        let moments = self.optimizer.moments().iter().enumerate();
         tensors.extend(moments.map(|(i, moment)| (format!("{MOMENT}{i}"), moment.clone())));
         let average = self.average.iter().map(|average| (AVERAGE.to_owned(), average.weights().clone()));
         tensors.extend(average);

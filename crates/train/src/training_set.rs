@@ -43,7 +43,7 @@ impl TrainingSet {
         }
     }
 
-    /// A checksum of what is learnt from, its weights among it: a run that goes on compares it.
+    /// A checksum of what is learned from, its weights among it: a run that goes on compares it.
     pub fn checksum(&self) -> u32 {
         match self {
             TrainingSet::Numbered { weights, checksum, .. } => {

@@ -73,7 +73,7 @@ impl<'a> Named<'a> {
     }
 
     /// The lines of arms `_` in a `match` that names a kind.
-    pub(crate) fn catch_alls(&self) -> Vec<usize> {
+    pub(crate) fn wildcards(&self) -> Vec<usize> {
         let matches = self.matches().into_iter().filter(|&at| self.code[at].is("match"));
         let starts = matches.flat_map(|at| patterns(self.code, at)).map(|(from, _)| from);
         starts.filter(|&from| self.code[from].text == "_").map(|from| self.code[from].line).collect()
@@ -148,7 +148,7 @@ mod tests {
     fn counts(source: &str) -> (usize, usize, Vec<usize>) {
         let code = code(&scan(source));
         let named = Named::new(&code, &["Kind"]);
-        (named.positions.len(), named.matches().len(), named.catch_alls())
+        (named.positions.len(), named.matches().len(), named.wildcards())
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_and_their_catch_alls_are_found() {
+    fn matches_and_their_wildcards_are_found() {
         let source = "match (kind, f(1, 2)) {\n(Kind::Bag, _) => { g() }\nKind::Conv | Kind::Rnn => h(1, 2),\n_ if x => 1,\n_ => 2,\n}";
         assert_eq!(counts(source), (3, 1, vec![4, 5]));
         assert_eq!(counts("matches!(kind, Kind::Bag)"), (1, 1, vec![]));

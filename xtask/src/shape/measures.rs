@@ -48,8 +48,8 @@ pub(super) fn matches(source: &Source<'_>, enums: &[&str]) -> usize {
     if may_name_kinds(&source.file.path) { 0 } else { Named::new(&source.code, enums).matches().len() }
 }
 
-pub(super) fn catch_alls(source: &Source<'_>, enums: &[&str]) -> usize {
-    Named::new(&source.code, enums).catch_alls().len()
+pub(super) fn wildcards(source: &Source<'_>, enums: &[&str]) -> usize {
+    Named::new(&source.code, enums).wildcards().len()
 }
 
 /// Returns true for a file between the search and the scan.

@@ -3,7 +3,7 @@ use crate::failure::Outcome;
 use couplet_tensor::profile::OpTime;
 use couplet_tensor::{Device, Precision};
 use couplet_train::{
-    AnyConfig, Corpus, Inherited, LabelledCorpus, Lessons, Measured, TextCorpus, Trainer, measure,
+    AnyConfig, Corpus, Inherited, LabeledCorpus, Lessons, Measured, TextCorpus, Trainer, measure,
     peak_of_process,
 };
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match AnyConfig::read_located(&arguments.config, &arguments.set)? {
         AnyConfig::Translate(config) => bench::<Corpus>(arguments, *config),
-        AnyConfig::Classify(config) => bench::<LabelledCorpus>(arguments, *config),
+        AnyConfig::Classify(config) => bench::<LabeledCorpus>(arguments, *config),
         AnyConfig::LanguageModel(config) => bench::<TextCorpus>(arguments, *config),
     }
 }

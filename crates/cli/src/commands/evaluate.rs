@@ -8,7 +8,7 @@ use couplet_search::{
     broken_rules,
 };
 use couplet_tensor::Device;
-use couplet_train::{Examples, LabelledExamples, assess, mean_loss, read, read_labelled, read_same};
+use couplet_train::{Examples, LabeledExamples, assess, mean_loss, read, read_labeled, read_same};
 use serde_json::json;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -203,7 +203,7 @@ impl fmt::Display for Kept {
 fn evaluate_classifier(arguments: &Arguments, folder: &Folder, files: Files, device: &Device) -> Outcome {
     let loaded = LoadedClassifier::open(folder, device)?;
     let files = match &arguments.data {
-        Some(path) => loaded.labelled(path),
+        Some(path) => loaded.labeled(path),
         None if loaded.columns.is_empty() => files,
         None => {
             return Err(Failure::usage(
@@ -212,9 +212,9 @@ fn evaluate_classifier(arguments: &Arguments, folder: &Folder, files: Files, dev
             ));
         }
     };
-    let texts = read_labelled(&files, &loaded.columns)?;
+    let texts = read_labeled(&files, &loaded.columns)?;
     let examples =
-        LabelledExamples::new(&texts, &loaded.tokenizer, &loaded.features, &loaded.labels, loaded.cut)?;
+        LabeledExamples::new(&texts, &loaded.tokenizer, &loaded.features, &loaded.labels, loaded.cut)?;
     let assessed = assess(&loaded.model, &loaded.params, &examples, BATCH_TOKENS);
     let (lines, loss) = (texts.labels.len(), assessed.loss);
     let predicted: Vec<&String> =

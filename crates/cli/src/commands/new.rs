@@ -133,7 +133,7 @@ fn classifier_of_a_table() -> Start {
     Start { files, data: "a table of guests" }
 }
 
-/// The same kind of opinions as a classifier's, other ones: it can begin with what this has learnt.
+/// The same kind of opinions as a classifier's, other ones: it can begin with what this has learned.
 fn language_model() -> Start {
     let opinions = demo::opinions(2, TRAIN + VALID);
     let lines = |opinions: &[Opinion]| -> String {

@@ -77,7 +77,7 @@ fn print_report(report: &Report) {
     );
 }
 
-/// Shows how far it is. Both vocabularies are learnt at once, so that two threads may say so.
+/// Shows how far it is. Both vocabularies are learned at once, so that two threads may say so.
 fn show(bar: &Mutex<Bar>, stage: Preparing) {
     let (text, done, all) = match stage {
         Preparing::Counting(pairs) => (format!("{pairs} pairs counted"), 0, 0),

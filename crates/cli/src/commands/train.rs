@@ -3,7 +3,7 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use couplet_data::Skipped;
 use couplet_search::Folder;
-use couplet_train::{AnyConfig, Corpus, Inherited, LabelledCorpus, Lessons, TextCorpus, Trainer};
+use couplet_train::{AnyConfig, Corpus, Inherited, LabeledCorpus, Lessons, TextCorpus, Trainer};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     match config {
         AnyConfig::Translate(config) => train::<Corpus>(arguments, *config),
-        AnyConfig::Classify(config) => train::<LabelledCorpus>(arguments, *config),
+        AnyConfig::Classify(config) => train::<LabeledCorpus>(arguments, *config),
         AnyConfig::LanguageModel(config) => train::<TextCorpus>(arguments, *config),
     }
 }

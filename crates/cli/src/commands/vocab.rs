@@ -2,7 +2,7 @@ use super::train::warn_of_skipped;
 use crate::failure::{Failure, Outcome};
 use crate::picture::{Format, PictureArguments, terminal_width};
 use couplet_data::{
-    BadLines, Labelled, Pairs, Tokenizer, TokenizerConfig, VocabularyStatistics, on_all_cores, read_texts,
+    BadLines, Labeled, Pairs, Tokenizer, TokenizerConfig, VocabularyStatistics, on_all_cores, read_texts,
     write_whole,
 };
 use couplet_plot::{Bar, Bars, Group};
@@ -124,8 +124,8 @@ fn of_pairs(config: &Config) -> Result<Vec<Side>, Failure> {
 }
 
 fn of_texts(config: &ClassifyConfig) -> Result<Vec<Side>, Failure> {
-    let (train, mut skipped) = Labelled::all(&config.data.train, &config.data.features)?;
-    let (valid, more) = Labelled::all(&config.data.valid, &config.data.features)?;
+    let (train, mut skipped) = Labeled::all(&config.data.train, &config.data.features)?;
+    let (valid, more) = Labeled::all(&config.data.valid, &config.data.features)?;
     skipped.join(more);
     warn_of_skipped(&skipped);
     let tokenizer = Tokenizer::train(&config.data.source, &train.texts)?;

@@ -46,10 +46,10 @@ fn trained() -> &'static TempDir {
 }
 
 #[test]
-fn neighbours_are_used_alike() {
+fn neighbors_are_used_alike() {
     let folder = trained().path();
     let found =
-        couplet(folder, &["embed", "neighbours", "cat", "wood", "--vectors", "vectors.txt", "-n", "5"]).ok();
+        couplet(folder, &["embed", "neighbors", "cat", "wood", "--vectors", "vectors.txt", "-n", "5"]).ok();
     let (cat, wood) = found.split_once("\n\n").unwrap();
     assert!(cat.starts_with("cat\n") && wood.starts_with("wood\n"), "{found}");
     assert!(cat.contains("  dog") && !cat.contains("steel"), "{found}");
@@ -63,7 +63,7 @@ fn neighbours_are_used_alike() {
 
 #[test]
 fn a_word_without_a_vector_is_named_with_its_likes() {
-    let ran = couplet(trained().path(), &["embed", "neighbours", "steal", "--vectors", "vectors.txt"]);
+    let ran = couplet(trained().path(), &["embed", "neighbors", "steal", "--vectors", "vectors.txt"]);
     ran.failed(1, "\"steal\" has no vector", "spelt nearly like it: steel");
 }
 
@@ -77,7 +77,7 @@ fn the_same_seed_gives_the_same_file_and_the_standard_input_is_a_corpus() {
 }
 
 #[test]
-fn formats_are_written_and_recognised() {
+fn formats_are_written_and_recognized() {
     let folder = trained().path();
     let said = couplet(folder, &["embed", "convert", "vectors.txt", "--out", "packed.bin"]).ok();
     assert_eq!(said, "12 vectors of 8 numbers, text before, are as binary in packed.bin\n");
@@ -94,10 +94,10 @@ fn unseen_words_have_a_vector_where_parts_have() {
     train(folder.path(), &["--out", "v.txt", "--model", "cbow", "--subwords=2-3", "--epochs", "2"]);
     assert!(folder.path().join("v.txt.ngrams").is_file());
     let near =
-        couplet(folder.path(), &["embed", "neighbours", "drills", "--vectors", "v.txt", "-n", "6"]).ok();
+        couplet(folder.path(), &["embed", "neighbors", "drills", "--vectors", "v.txt", "-n", "6"]).ok();
     assert!(near.contains("  drill\n"), "{near}");
     fs::write(folder.path().join("v.txt.ngrams"), "nonsense").unwrap();
-    let ran = couplet(folder.path(), &["embed", "neighbours", "drills", "--vectors", "v.txt"]);
+    let ran = couplet(folder.path(), &["embed", "neighbors", "drills", "--vectors", "v.txt"]);
     assert!(ran.stderr.contains("v.txt.ngrams: not the n-grams of word vectors"), "{}", ran.stderr);
 }
 
@@ -169,7 +169,7 @@ fn bad_input_is_named_before_anything_is_written() {
     assert_eq!(fails(&["train", "corpus.txt", "--out", "v.txt", "--size", "0"]).code, Some(2));
     assert_eq!(fails(&["train", "corpus.txt", "--out", "v.txt", "--subwords=x"]).code, Some(2));
     assert!(!folder.path().join("v.txt").exists());
-    let ran = fails(&["neighbours", "cat", "--vectors", "damaged.txt"]);
+    let ran = fails(&["neighbors", "cat", "--vectors", "damaged.txt"]);
     ran.failed(
         1,
         "damaged.txt:3: \"x\" is not a number",

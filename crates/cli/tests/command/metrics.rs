@@ -138,7 +138,7 @@ fn systems_are_compared_with_the_first() {
         ("ref", &"a b c\n".repeat(40)),
     ]);
     for (test, name) in
-        [("bs", "paired bootstrap, 1000 resamples"), ("ar", "approximate randomisation, 10000 trials")]
+        [("bs", "paired bootstrap, 1000 resamples"), ("ar", "approximate randomization, 10000 trials")]
     {
         let table = metrics(&folder, &format!("base ref --system new -m exact wer --paired {test}")).ok();
         assert!(table.contains(&format!("({name}, seed 12345);\n* below 0.05\n")), "{table}");

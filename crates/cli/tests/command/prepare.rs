@@ -190,27 +190,27 @@ fn a_damaged_corpus_is_named() {
     };
     let path = at.join("corpus/train.corpus");
     let whole = fs::read(&path).unwrap();
-    let spoilt = |change: &dyn Fn(&mut Vec<u8>)| {
+    let spoiled = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = whole.clone();
         change(&mut bytes);
         fs::write(&path, bytes).unwrap();
     };
     // A byte of the first pairs: found when the batch that has it is read.
-    spoilt(&|bytes| bytes[24..4000].iter_mut().for_each(|byte| *byte ^= 0x10));
+    spoiled(&|bytes| bytes[24..4000].iter_mut().for_each(|byte| *byte ^= 0x10));
     let ran = train(at, "model", &["--prepared", "corpus"]);
     let said = "error: corpus/train.corpus: the corpus is damaged: the checksum of pair ";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     assert_eq!(ran.code, Some(1));
     fs::remove_dir_all(at.join("model")).unwrap();
-    spoilt(&|bytes| bytes.truncate(whole.len() / 2));
+    spoiled(&|bytes| bytes.truncate(whole.len() / 2));
     from_corpus(
         "corpus/train.corpus: the corpus is damaged: its end is missing, or the first or the last bytes are wrong",
     );
-    spoilt(&|bytes| bytes[whole.len() - 100] ^= 1);
+    spoiled(&|bytes| bytes[whole.len() - 100] ^= 1);
     from_corpus("corpus/train.corpus: the corpus is damaged: the lengths of its pairs are wrong");
-    spoilt(&|bytes| bytes[16] = 2);
+    spoiled(&|bytes| bytes[16] = 2);
     from_corpus("corpus/train.corpus: a corpus of version 2; this couplet reads version 1");
-    spoilt(&|bytes| *bytes = b"Tom sees Jerry, and Jerry sees Tom.".to_vec());
+    spoiled(&|bytes| *bytes = b"Tom sees Jerry, and Jerry sees Tom.".to_vec());
     from_corpus("corpus/train.corpus: not a corpus that couplet prepared");
     fs::write(&path, &whole).unwrap();
 

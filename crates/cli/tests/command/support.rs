@@ -107,7 +107,7 @@ fn shared_project() -> &'static Path {
         .path()
 }
 
-/// A copy of the tiny model, to be spoilt.
+/// A copy of the tiny model, to be spoiled.
 pub(crate) fn tiny_model() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let model = folder.path().join("model");

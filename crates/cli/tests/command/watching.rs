@@ -18,7 +18,7 @@ fn watched() -> tempfile::TempDir {
     overrides.iter().for_each(|each| arguments.extend(["--set", each]));
     let trained = couplet(folder.path(), &arguments);
     assert!(trained.stderr.contains(", BLEU "), "{}", trained.stderr);
-    assert!(!trained.stderr.contains('\u{1b}'), "no colour where there is no terminal");
+    assert!(!trained.stderr.contains('\u{1b}'), "no color where there is no terminal");
     trained.ok();
     folder
 }

@@ -50,9 +50,9 @@ pub(super) fn draw(random: &mut Random) -> Opinion {
     let good = pick(&[GOOD, BAD]) == GOOD;
     let negated = pick(&["", "not"]) == "not";
     // A negation turns praise into blame and blame into praise.
-    let judgement = if good == negated { pick(&BLAME) } else { pick(&PRAISE) };
+    let judgment = if good == negated { pick(&BLAME) } else { pick(&PRAISE) };
     let negation = if negated { pick(&NEGATIONS) } else { "" };
-    let words = [pick(&THINGS), pick(&VERBS), negation, pick(&DEGREES), judgement];
+    let words = [pick(&THINGS), pick(&VERBS), negation, pick(&DEGREES), judgment];
     let text = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     Opinion { label: if good { GOOD } else { BAD }, text }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{ColumnKind, FeatureColumn, FeatureColumns, Value};
-use crate::{DataError, LabelledTexts};
+use crate::{DataError, LabeledTexts};
 
 /// Goes up whenever an older reader would not understand the file.
 const FORMAT: u32 = 1;
@@ -18,7 +18,7 @@ const FARTHEST: f64 = 100.0;
 /// What the columns of the training texts are like, and the numbers that follow from that.
 ///
 /// ```
-/// use couplet_data::{FeatureColumns, Features, Files, Labelled};
+/// use couplet_data::{FeatureColumns, Features, Files, Labeled};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("train.csv");
@@ -28,7 +28,7 @@ const FARTHEST: f64 = 100.0;
 /// )?;
 /// let columns: FeatureColumns =
 ///     serde_json::from_str(r#"{ "age": "number", "country": "category" }"#)?;
-/// let (texts, _) = Labelled::all(&files, &columns)?;
+/// let (texts, _) = Labeled::all(&files, &columns)?;
 /// let features = Features::fit(&columns, &texts)?;
 /// // The ages have the mean 40 and the deviation √(200/3) = 8.165; fr comes before de, as it is more frequent.
 /// let second = features.encode(&texts.values).of(&[1]);
@@ -79,7 +79,7 @@ pub struct FeatureVectors {
 
 impl Features {
     /// Looks at the training texts.
-    pub fn fit(columns: &FeatureColumns, texts: &LabelledTexts) -> Result<Features, DataError> {
+    pub fn fit(columns: &FeatureColumns, texts: &LabeledTexts) -> Result<Features, DataError> {
         let fitted = columns.iter().enumerate().map(|(index, (name, column))| {
             let values: Vec<&Value> = texts.values.iter().map(|of_text| &of_text[index]).collect();
             Ok((name.to_owned(), Fitted::of(name, column, &values, texts)?))
@@ -150,7 +150,7 @@ impl Fitted {
         name: &str,
         column: &FeatureColumn,
         values: &[&Value],
-        texts: &LabelledTexts,
+        texts: &LabeledTexts,
     ) -> Result<Fitted, DataError> {
         let missing = values.contains(&&Value::Missing);
         if values.iter().all(|value| **value == Value::Missing) {
@@ -276,7 +276,7 @@ impl FeatureVectors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LabelledText, Place};
+    use crate::{LabeledText, Place};
     use proptest::prelude::*;
 
     const COLUMNS: &str = r#"{"age": "number", "country": "category", "member": "yes-no"}"#;
@@ -285,8 +285,8 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
-    fn texts(values: &[Vec<Value>]) -> LabelledTexts {
-        let text = |values: &Vec<Value>| LabelledText {
+    fn texts(values: &[Vec<Value>]) -> LabeledTexts {
+        let text = |values: &Vec<Value>| LabeledText {
             label: "1".to_owned(),
             text: "text".to_owned(),
             values: values.clone(),
@@ -408,7 +408,7 @@ mod tests {
     proptest! {
         /// Training texts have a mean of 0 and a deviation of 1, unless all numbers are alike; and the file gives the same numbers.
         #[test]
-        fn numbers_are_standardised(numbers in prop::collection::vec(-1e6..1e6f64, 2..50), offset in -1e9..1e9f64) {
+        fn numbers_are_standardized(numbers in prop::collection::vec(-1e6..1e6f64, 2..50), offset in -1e9..1e9f64) {
             let values: Vec<Vec<Value>> = numbers.iter().map(|x| vec![number(x + offset)]).collect();
             let features = fit(r#"{"age": "number"}"#, &values).unwrap();
             let found = encoded(&features, &values);

@@ -10,8 +10,8 @@
 //! | yes or no | 1 or 0; where it is missing, the share of yes among the training texts |
 //! | category | one for each that the training texts have, the most frequent one first: 1 at its place and 0 at the others; a missing or an unknown one is the zero vector |
 //!
-//! A number or a yes/no has one number more, 1 where it is missing, if it is missing in a training text: else nothing could be learnt
-//! of that place, and a weight that has never learnt would only disturb.
+//! A number or a yes/no has one number more, 1 where it is missing, if it is missing in a training text: else nothing could be learned
+//! of that place, and a weight that has never learned would only disturb.
 
 mod columns;
 mod encoding;

@@ -24,7 +24,7 @@ use tsv::Tsv;
 /// What to do with a text that has nothing in it but spaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Empty {
-    /// It is a mistake, as in training data: nothing can be learnt from it, and most often a line has slipped.
+    /// It is a mistake, as in training data: nothing can be learned from it, and most often a line has slipped.
     #[default]
     Refuse,
     /// It is a sequence of no tokens.
@@ -75,14 +75,14 @@ pub(crate) enum Roles {
     /// A source and a target.
     Pair,
     /// A text and a label.
-    Labelled,
+    Labeled,
 }
 
 impl Roles {
     fn names(self) -> [&'static str; 2] {
         match self {
             Roles::Pair => ["source", "target"],
-            Roles::Labelled => ["text", "label"],
+            Roles::Labeled => ["text", "label"],
         }
     }
 
@@ -90,7 +90,7 @@ impl Roles {
     fn in_a_table(self) -> [&'static str; 2] {
         match self {
             Roles::Pair => ["source", "target"],
-            Roles::Labelled => ["label", "text"],
+            Roles::Labeled => ["label", "text"],
         }
     }
 
@@ -99,7 +99,7 @@ impl Roles {
         let columns = &corpus.columns;
         let ([first, second], others, usual) = match self {
             Roles::Pair => ([&columns.source, &columns.target], [&columns.text, &columns.label], [1, 2]),
-            Roles::Labelled => ([&columns.text, &columns.label], [&columns.source, &columns.target], [2, 1]),
+            Roles::Labeled => ([&columns.text, &columns.label], [&columns.source, &columns.target], [2, 1]),
         };
         let chosen = match (first, second) {
             (Some(first), Some(second)) => Some([first.clone(), second.clone()]),
@@ -309,7 +309,7 @@ impl Record {
 /// The file that errors name: of parallel files, that of the labels.
 fn named(corpus: &Corpus, roles: Roles) -> Arc<Path> {
     let path = match (&corpus.format, roles) {
-        (Format::Parallel([_, labels]), Roles::Labelled) => labels,
+        (Format::Parallel([_, labels]), Roles::Labeled) => labels,
         (format, _) => format.path(),
     };
     shown(path).into()

@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{FeaturedTexts, Labelled, Pairs};
+use crate::{FeaturedTexts, Labeled, Pairs};
 
 struct Folder(TempDir);
 
@@ -127,12 +127,12 @@ fn labels_have_columns_too() {
     let folder = Folder::new();
     let path = folder.file("a.jsonl", "{\"review\": \"fine\", \"stars\": 5}\n");
     let files = serde_json::from_value(json!({ "jsonl": path, "text": "review", "label": "stars" })).unwrap();
-    let labelled = Labelled::open(&files, &FeatureColumns::default(), Reading::default())
+    let labeled = Labeled::open(&files, &FeatureColumns::default(), Reading::default())
         .unwrap()
         .next()
         .unwrap()
         .unwrap();
-    assert_eq!((labelled.label.as_str(), labelled.text.as_str(), labelled.place.line), ("5", "fine", 1));
+    assert_eq!((labeled.label.as_str(), labeled.text.as_str(), labeled.place.line), ("5", "fine", 1));
     let pairs = Pairs::open(&files, Reading::default()).unwrap_err();
     assert_eq!(folder.message(&pairs), "a.jsonl: which columns are source and target?");
 }
@@ -154,8 +154,7 @@ fn columns_beside_a_text_by_hand() {
     let columns = Columns { text: name("text"), label: name("label"), ..Columns::default() };
     for path in [csv, tsv, jsonl] {
         let (texts, _) =
-            Labelled::all(&Files::table(Format::of_table(&path), columns.clone()), &age_and_member())
-                .unwrap();
+            Labeled::all(&Files::table(Format::of_table(&path), columns.clone()), &age_and_member()).unwrap();
         assert_eq!(
             (texts.texts.join(" "), texts.labels.join(" ")),
             ("fine poor".to_owned(), "1 0".to_owned())
@@ -175,10 +174,10 @@ fn what_is_wrong_beside_a_text_is_named_with_its_line_and_can_be_left_out() {
     let files: Files =
         serde_json::from_value(json!({ "csv": path, "text": "text", "label": "label" })).unwrap();
     let said =
-        |files: &Files, columns: &FeatureColumns| folder.message(&Labelled::all(files, columns).unwrap_err());
+        |files: &Files, columns: &FeatureColumns| folder.message(&Labeled::all(files, columns).unwrap_err());
     assert_eq!(said(&files, &age_and_member()), "a.csv:2: column \"age\": \"old\" is not a number");
     let (texts, skipped) =
-        Labelled::all(&files.clone().with_bad_lines(BadLines::Skip), &age_and_member()).unwrap();
+        Labeled::all(&files.clone().with_bad_lines(BadLines::Skip), &age_and_member()).unwrap();
     assert_eq!((&texts.texts[..], skipped.lines), (&["poor".to_owned()][..], 1));
     let other = serde_json::from_value(json!({ "size": "number" })).unwrap();
     assert_eq!(said(&files, &other), "a.csv: no column \"size\"");

@@ -43,7 +43,7 @@ impl TokenizerKind {
 /// Which of the ways to write the same character is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Normalise {
+pub enum Normalize {
     /// As it stands in the text.
     #[default]
     None,
@@ -70,7 +70,7 @@ pub struct TokenizerConfig {
     /// Whether capital letters become small ones. Decoded text has small ones only.
     pub lowercase: bool,
     /// Which of the ways to write the same character is used.
-    pub normalise: Normalise,
+    pub normalize: Normalize,
     /// Words that are left out, whatever their case.
     #[serde(skip_serializing_if = "StopWords::is_none")]
     pub stop_words: StopWords,
@@ -88,7 +88,7 @@ impl Default for TokenizerConfig {
             vocab_size: 8000,
             min_count: 1,
             lowercase: false,
-            normalise: Normalise::None,
+            normalize: Normalize::None,
             stop_words: StopWords::None,
             collapse_letters: false,
             correct_spelling: 0,

@@ -9,7 +9,7 @@ use tokenizers::decoders::strip::Strip;
 use tokenizers::models::wordlevel::WordLevel;
 use tokenizers::normalizers::replace::{Replace, ReplacePattern};
 use tokenizers::normalizers::unicode::{NFC, NFKC};
-use tokenizers::normalizers::{Lowercase, NormalizerWrapper, Prepend, Sequence as Normalisers};
+use tokenizers::normalizers::{Lowercase, NormalizerWrapper, Prepend, Sequence as Normalizers};
 use tokenizers::pre_tokenizers::PreTokenizerWrapper;
 use tokenizers::pre_tokenizers::fixed_length::FixedLength;
 use tokenizers::pre_tokenizers::sequence::Sequence as Splitters;
@@ -21,7 +21,7 @@ use tokenizers::{
 };
 
 use super::pieces::CONTINUES;
-use super::{Normalise, SPECIAL, TokenizerConfig, TokenizerKind, UNK, chinese, pieces};
+use super::{Normalize, SPECIAL, TokenizerConfig, TokenizerKind, UNK, chinese, pieces};
 use crate::DataError;
 
 /// A word with the space before it; or a mark or symbol with the space before it; or one space, tab, or the like. Words
@@ -76,17 +76,17 @@ pub(super) fn with_tokens(config: &TokenizerConfig, tokens: Vec<String>) -> Resu
 }
 
 /// A text as a tokenizer's dictionary has it.
-pub(super) fn normalised(inner: &Inner, text: &str) -> String {
+pub(super) fn normalized(inner: &Inner, text: &str) -> String {
     let mut text = NormalizedString::from(text);
-    if let Some(normaliser) = inner.get_normalizer() {
-        normaliser.normalize(&mut text).expect("changing the case of text does not fail");
+    if let Some(normalizer) = inner.get_normalizer() {
+        normalizer.normalize(&mut text).expect("changing the case of text does not fail");
     }
     text.get().to_owned()
 }
 
 /// Counts what the tokenizer will look up: words, characters, or the runs that pieces are found within.
 struct Counter {
-    normaliser: Option<NormalizerWrapper>,
+    normalizer: Option<NormalizerWrapper>,
     splitter: PreTokenizerWrapper,
     is_segmented: bool,
     counts: HashMap<String, u64>,
@@ -94,9 +94,9 @@ struct Counter {
 
 impl Counter {
     fn new(config: &TokenizerConfig) -> Result<Counter, DataError> {
-        let (normaliser, splitter) = (normaliser(config), splitter(config)?);
+        let (normalizer, splitter) = (normalizer(config), splitter(config)?);
         let is_segmented = config.kind == TokenizerKind::Chinese;
-        Ok(Counter { normaliser, splitter, is_segmented, counts: HashMap::new() })
+        Ok(Counter { normalizer, splitter, is_segmented, counts: HashMap::new() })
     }
 
     fn add(&mut self, line: &str) {
@@ -105,8 +105,8 @@ impl Counter {
         } else {
             PreTokenizedString::from(line)
         };
-        if let Some(normaliser) = &self.normaliser {
-            text.normalize(|part| normaliser.normalize(part))
+        if let Some(normalizer) = &self.normalizer {
+            text.normalize(|part| normalizer.normalize(part))
                 .expect("changing the case of text does not fail");
         }
         self.splitter.pre_tokenize(&mut text).expect("splitting at these patterns does not fail");
@@ -138,19 +138,19 @@ fn dictionary(tokens: Vec<String>) -> Option<WordLevel> {
 
 fn assemble(config: &TokenizerConfig, model: ModelWrapper) -> Result<Inner, DataError> {
     let mut inner = Inner::new(model);
-    inner.with_normalizer(normaliser(config)).expect("there are no added tokens yet that it could change");
+    inner.with_normalizer(normalizer(config)).expect("there are no added tokens yet that it could change");
     inner.with_pre_tokenizer(Some(splitter(config)?));
     inner.with_decoder(decoder(config.kind));
     inner.add_special_tokens(special_tokens()).expect("these tokens are in the vocabulary");
     Ok(inner)
 }
 
-fn normaliser(config: &TokenizerConfig) -> Option<NormalizerWrapper> {
+fn normalizer(config: &TokenizerConfig) -> Option<NormalizerWrapper> {
     let mut steps: Vec<NormalizerWrapper> = Vec::new();
-    match config.normalise {
-        Normalise::None => {}
-        Normalise::Nfc => steps.push(NFC.into()),
-        Normalise::Nfkc => steps.push(NFKC.into()),
+    match config.normalize {
+        Normalize::None => {}
+        Normalize::Nfc => steps.push(NFC.into()),
+        Normalize::Nfkc => steps.push(NFKC.into()),
     }
     if config.lowercase {
         steps.push(Lowercase.into());
@@ -162,7 +162,7 @@ fn normaliser(config: &TokenizerConfig) -> Option<NormalizerWrapper> {
     if config.kind.leads_with_space() {
         steps.push(Prepend::new(" ".to_owned()).into());
     }
-    (!steps.is_empty()).then(|| Normalisers::new(steps).into())
+    (!steps.is_empty()).then(|| Normalizers::new(steps).into())
 }
 
 fn splitter(config: &TokenizerConfig) -> Result<PreTokenizerWrapper, DataError> {
@@ -194,9 +194,9 @@ fn without(pattern: &str) -> PreTokenizerWrapper {
     cut_at(pattern, SplitDelimiterBehavior::Removed)
 }
 
-fn cut_at(pattern: &str, behaviour: SplitDelimiterBehavior) -> PreTokenizerWrapper {
+fn cut_at(pattern: &str, behavior: SplitDelimiterBehavior) -> PreTokenizerWrapper {
     let pattern = SplitPattern::Regex(pattern.to_owned());
-    Split::new(pattern, behaviour, false).expect("the pattern is sound").into()
+    Split::new(pattern, behavior, false).expect("the pattern is sound").into()
 }
 
 /// A word as a pattern that matches it.

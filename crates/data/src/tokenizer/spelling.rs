@@ -1,12 +1,12 @@
 //! Misspelt words: the known word that is nearest.
 //!
-//! The distance of two words is how many letters have to be put in, taken out, replaced by another, or changed with their neighbour.
+//! The distance of two words is how many letters have to be put in, taken out, replaced by another, or changed with their neighbor.
 //! Words within a distance of `d` become the same when some `d` letters or fewer are taken out of each of them
 //! ([SymSpell](https://github.com/wolfgarbe/SymSpell)'s idea): so the candidates for a word are found in a table.
 
 use std::collections::{HashMap, HashSet};
 
-/// Shorter words have too many neighbours to say which one is meant.
+/// Shorter words have too many neighbors to say which one is meant.
 const SHORTEST: usize = 4;
 
 /// Knows words, the more frequent ones first.
@@ -95,7 +95,7 @@ mod tests {
     fn distances_by_hand() {
         for (first, second, expected) in [
             ("kitten", "sitting", 3), // two letters replaced, one put in
-            ("good", "godo", 1),      // neighbours changed
+            ("good", "godo", 1),      // neighbors changed
             ("good", "good", 0),
             ("good", "gooood", 2),
             ("", "abc", 3),

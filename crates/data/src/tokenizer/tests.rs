@@ -171,14 +171,14 @@ fn misspelt_words_are_taken_for_known_ones() {
 /// é is one character, or e and an accent; ﬁ is a ligature, Ａ is wide.
 #[test]
 fn ways_to_write_the_same_become_one() {
-    let tokens = |normalise| {
-        let config = TokenizerConfig { normalise, ..TokenizerConfig::default() };
+    let tokens = |normalize| {
+        let config = TokenizerConfig { normalize, ..TokenizerConfig::default() };
         let tokenizer = Tokenizer::train(&config, ["café cafe\u{301} ﬁ Ａ"]).unwrap();
         entries(&tokenizer).concat()
     };
-    assert_eq!(tokens(Normalise::None), " cafe\u{301} café ﬁ Ａ");
-    assert_eq!(tokens(Normalise::Nfc), " café ﬁ Ａ");
-    assert_eq!(tokens(Normalise::Nfkc), " café A fi");
+    assert_eq!(tokens(Normalize::None), " cafe\u{301} café ﬁ Ａ");
+    assert_eq!(tokens(Normalize::Nfc), " café ﬁ Ａ");
+    assert_eq!(tokens(Normalize::Nfkc), " café A fi");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The formats of files of vectors.
 //!
-//! A file is recognised by what is in it. Where the first line is two numbers, it is a header of word2vec's: how many words
+//! A file is recognized by what is in it. Where the first line is two numbers, it is a header of word2vec's: how many words
 //! there are, and how many numbers a vector has. Then come lines of text, or words with the bytes of their numbers.
 //! fastText's `.vec` files are such text, with a space at the end of a line. Without a header it is GloVe's text. Files may be
 //! packed with gzip.

@@ -33,7 +33,7 @@ fn cat_and_dog() -> Vectors {
 }
 
 #[test]
-fn each_format_is_recognised() {
+fn each_format_is_recognized() {
     for (bytes, format) in [
         (&b"2 2\ncat 0.5 -1\ndog 0.25 3e-5\n"[..], Format::Text),
         (b"2 2\ncat 0.5 -1.0 \ndog 0.25 3e-05 \n", Format::Text),

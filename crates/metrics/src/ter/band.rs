@@ -47,7 +47,7 @@ pub(super) struct Band<'a> {
 impl<'a> Band<'a> {
     pub(super) fn new(reference: &'a [u32], length: usize) -> Band<'a> {
         let ratio = if length == 0 { 1.0 } else { reference.len() as f64 / length as f64 };
-        // Where the lengths differ so much that neighbouring rows would not touch, the band is wider.
+        // Where the lengths differ so much that neighboring rows would not touch, the band is wider.
         let beam =
             if (BEAM as f64) < ratio / 2.0 { (ratio / 2.0 + BEAM as f64).ceil() as usize } else { BEAM };
         let all = reference.len() + 1;

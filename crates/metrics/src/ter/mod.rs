@@ -25,10 +25,10 @@ use crate::words::Numbering;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ter {
     /// Separates marks from words.
-    pub normalised: bool,
+    pub normalized: bool,
     /// Leaves marks out.
     pub no_punctuation: bool,
-    /// With `normalised`, takes each Chinese character for a word; with `no_punctuation`, leaves East Asian marks out, too.
+    /// With `normalized`, takes each Chinese character for a word; with `no_punctuation`, leaves East Asian marks out, too.
     pub asian: bool,
     /// Whether upper and lower case differ.
     pub case_sensitive: bool,
@@ -36,8 +36,8 @@ pub struct Ter {
 
 impl Ter {
     fn tokenizer(&self) -> Tercom {
-        let Ter { normalised, no_punctuation, asian, case_sensitive } = *self;
-        Tercom { normalised, no_punctuation, asian, case_sensitive }
+        let Ter { normalized, no_punctuation, asian, case_sensitive } = *self;
+        Tercom { normalized, no_punctuation, asian, case_sensitive }
     }
 }
 
@@ -91,7 +91,7 @@ impl Metric for Ter {
         vec![
             ("case", if self.case_sensitive { "mixed" } else { "lc" }.to_owned()),
             ("tok", "tercom".to_owned()),
-            ("norm", yes(self.normalised)),
+            ("norm", yes(self.normalized)),
             ("punct", yes(!self.no_punctuation)),
             ("asian", yes(self.asian)),
         ]
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(score(Ter::default(), "A b", &["a B"]), 0.0);
         assert_eq!(score(Ter { case_sensitive: true, ..Ter::default() }, "A b", &["a B"]), 100.0);
         assert_eq!(score(Ter::default(), "a b .", &["a b."]), 100.0);
-        assert_eq!(score(Ter { normalised: true, ..Ter::default() }, "a b .", &["a b."]), 0.0);
+        assert_eq!(score(Ter { normalized: true, ..Ter::default() }, "a b .", &["a b."]), 0.0);
         assert_eq!(score(Ter { no_punctuation: true, ..Ter::default() }, "a, b", &["a b."]), 0.0);
     }
 }

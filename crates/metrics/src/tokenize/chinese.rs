@@ -52,7 +52,7 @@ mod tests {
 
     /// No space is put around the line, which `13a` does: a full stop at the end stays with a digit.
     #[test]
-    fn the_ends_of_the_line_are_no_neighbours() {
+    fn the_ends_of_the_line_are_no_neighbors() {
         assert_eq!(tokens("在1999."), "在 1999.");
     }
 }

@@ -105,7 +105,7 @@ fn isolate(text: &str, is_token: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// From left to right, replaces pairs of neighbours. A neighbour that was part of a replaced pair is not looked at again, as
+/// From left to right, replaces pairs of neighbors. A neighbor that was part of a replaced pair is not looked at again, as
 /// with a regular expression: in `a.,b`, a rule that separates a full stop or a comma from what is before it sees `a.` and `,b`.
 fn rewrite_pairs<T: Copy>(line: &[T], rule: impl Fn(T, T) -> Option<[T; 4]>) -> Vec<T> {
     let mut out = Vec::with_capacity(line.len() + line.len() / 2);

@@ -7,7 +7,7 @@ use crate::words::is_space;
 /// What is done to a text before it is cut at white space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tercom {
-    pub(crate) normalised: bool,
+    pub(crate) normalized: bool,
     pub(crate) no_punctuation: bool,
     pub(crate) asian: bool,
     pub(crate) case_sensitive: bool,
@@ -18,8 +18,8 @@ impl Tercom {
     pub(crate) fn spaced(self, text: &str) -> String {
         let text = text.trim_end_matches(is_space);
         let mut text = if self.case_sensitive { text.to_owned() } else { text.to_lowercase() };
-        if self.normalised && !text.is_empty() {
-            text = normalised(&text);
+        if self.normalized && !text.is_empty() {
+            text = normalized(&text);
             if self.asian {
                 text = isolate(&text, |c| is_asian(c) || is_asian_mark(c));
             }
@@ -37,7 +37,7 @@ impl Tercom {
     /// with its scores, so it is done here, too.
     pub(crate) fn spaced_reference(self, text: &str) -> String {
         let once = self.spaced(text);
-        if self.normalised || self.no_punctuation { self.spaced(&joined(&once)) } else { once }
+        if self.normalized || self.no_punctuation { self.spaced(&joined(&once)) } else { once }
     }
 }
 
@@ -47,7 +47,7 @@ fn joined(text: &str) -> String {
 }
 
 /// Marks and the English possessive become tokens, entities of XML become characters.
-fn normalised(text: &str) -> String {
+fn normalized(text: &str) -> String {
     let text = text.replace("\n-", "").replace('\n', " ");
     let line = format!(" {} ", unescaped(&text));
     let line = String::from_utf8(isolated_marks(line.as_bytes())).expect("whole characters, spaces between");
@@ -90,8 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn normalised_texts_have_marks_as_tokens() {
-        let tercom = Tercom { normalised: true, ..Tercom::default() };
+    fn normalized_texts_have_marks_as_tokens() {
+        let tercom = Tercom { normalized: true, ..Tercom::default() };
         assert_eq!(tokens(tercom, "Tom's cat (1,000.5 kg) &amp; co."), "tom 's cat ( 1,000.5 kg ) & co .");
         assert_eq!(tokens(tercom, "汤姆，你好"), "汤姆，你好");
         let tercom = Tercom { asian: true, ..tercom };
@@ -117,7 +117,7 @@ mod tests {
             for (name, wanted) in line["tokens"].as_object().unwrap() {
                 let Some(flags) = name.strip_prefix("ter ") else { continue };
                 let tercom = Tercom {
-                    normalised: flags.contains("normalised"),
+                    normalized: flags.contains("normalized"),
                     no_punctuation: flags.contains("no_punctuation"),
                     asian: flags.contains("asian"),
                     case_sensitive: false,

@@ -41,7 +41,7 @@ pub struct DecoderConfig {
     pub word_dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
     pub variational_dropout: bool,
-    /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
+    /// Whether the shares of the gates are normalized: `LN(W·x) + LN(U·h) + b`.
     pub layer_norm: bool,
     /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct DecoderConfig {
     /// How many steps a convolution sees, its own and those before: 3 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<usize>,
-    /// Where a Transformer normalises: `pre` where nothing is said.
+    /// Where a Transformer normalizes: `pre` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub norm: Option<NormPlace>,
     /// The hidden units of a Transformer's feed-forward layers: `relu` where nothing is said.

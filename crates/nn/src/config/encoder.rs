@@ -42,7 +42,7 @@ pub struct EncoderConfig {
     pub word_dropout: f32,
     /// Whether all steps of a sequence drop the same numbers.
     pub variational_dropout: bool,
-    /// Whether the shares of the gates are normalised: `LN(W·x) + LN(U·h) + b`.
+    /// Whether the shares of the gates are normalized: `LN(W·x) + LN(U·h) + b`.
     pub layer_norm: bool,
     /// What the bias of the LSTM's forget gate is before training; random where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub struct EncoderConfig {
     /// How many steps a convolution sees: 3 where nothing is said. A reader sees as many before a step as behind it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<usize>,
-    /// Where a Transformer normalises: `pre` where nothing is said.
+    /// Where a Transformer normalizes: `pre` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub norm: Option<NormPlace>,
     /// The hidden units of a Transformer's feed-forward layers: `relu` where nothing is said.
@@ -152,7 +152,7 @@ impl EncoderConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputKind {
-    /// A vector that is learnt.
+    /// A vector that is learned.
     #[default]
     Embedding,
     /// As many numbers as there are tokens, all of them 0 but its own, which is 1.

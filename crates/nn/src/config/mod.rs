@@ -48,13 +48,13 @@ pub enum PositionKind {
     None,
     /// By sines and cosines that are added to the tokens' vectors.
     Sinusoidal,
-    /// By vectors that are learnt and added.
+    /// By vectors that are learned and added.
     Learned,
     /// By turning queries and keys.
     Rotary,
 }
 
-/// Where a Transformer normalises.
+/// Where a Transformer normalizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NormPlace {

@@ -7,7 +7,7 @@ use couplet_tensor::{Params, Tensor, Var};
 /// What a token is to the first layer.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A vector that is learnt.
+    /// A vector that is learned.
     Embedding(Embedding),
     /// The vector that is 1 at the token's own place and else 0.
     OneHot {

@@ -114,7 +114,7 @@ impl Encoder {
         }
     }
 
-    /// The vectors of its tokens, where they are learnt.
+    /// The vectors of its tokens, where they are learned.
     pub fn embedding(&self) -> Option<&Embedding> {
         match &self.input {
             Input::Embedding(embedding) => Some(embedding),

@@ -1,8 +1,8 @@
 //! Every reader with every feature and output, with numbers beside the texts and without: batch mates change nothing, the loss falls,
 //! weights survive a file.
 
-use couplet_nn::{Classifier, ClassifierConfig, LabelledBatch, Packed, Pass, Training, weights};
-use couplet_tensor::optimiser::Optimiser;
+use couplet_nn::{Classifier, ClassifierConfig, LabeledBatch, Packed, Pass, Training, weights};
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Isa, Params, Tape};
 
 const WORDS: usize = 13;
@@ -59,13 +59,13 @@ impl Model {
         self.model.log_probabilities(&Pass::inference(&self.params), &packed, &self.beside(texts))
     }
 
-    fn batch(&self) -> LabelledBatch {
-        LabelledBatch::new(&TEXTS, &LABELS, &[0, 1, 2, 3]).with_beside(self.beside(&ALL))
+    fn batch(&self) -> LabeledBatch {
+        LabeledBatch::new(&TEXTS, &LABELS, &[0, 1, 2, 3]).with_beside(self.beside(&ALL))
     }
 
     /// The loss of training with dropout, before and after some updates.
     fn train(&mut self, updates: u32) -> (f32, f32) {
-        let (batch, mut adam, mut losses) = (self.batch(), Optimiser::adam().clipped(1.0), Vec::new());
+        let (batch, mut adam, mut losses) = (self.batch(), Optimizer::adam().clipped(1.0), Vec::new());
         for update in 0..updates {
             let tape = Tape::new();
             let pass = Pass::training(&self.params, Training { tape: &tape, seed: 1, update });

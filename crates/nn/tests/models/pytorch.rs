@@ -2,8 +2,8 @@
 
 use crate::fixture::{self, Case, padded_losses};
 use couplet_nn::{
-    Batch, Classifier, ClassifierConfig, EncoderConfig, LabelledBatch, ModelConfig, OutputKind, Pass,
-    Seq2Seq, Sizes, Training,
+    Batch, Classifier, ClassifierConfig, EncoderConfig, LabeledBatch, ModelConfig, OutputKind, Pass, Seq2Seq,
+    Sizes, Training,
 };
 use couplet_tensor::{Device, Params, Tape};
 
@@ -202,7 +202,7 @@ fn classifiers_are_those_of_pytorch() {
         case.set_weights(&mut params);
 
         let wanted = LABELS.map(|label| label % labels as u32);
-        let batch = LabelledBatch::new(&SOURCES, &wanted, &[0, 1, 2]);
+        let batch = LabeledBatch::new(&SOURCES, &wanted, &[0, 1, 2]);
         let tape = Tape::new();
         let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
         let loss = model.loss(&pass, &batch, 0.0);

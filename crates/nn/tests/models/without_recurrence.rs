@@ -3,7 +3,7 @@
 
 use crate::fixture::{self, Case, padded_losses};
 use couplet_nn::{Batch, ModelConfig, Packed, Pass, ReaderKind, Seq2Seq, Training, WriterKind};
-use couplet_tensor::optimiser::Optimiser;
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Params, Tape};
 
 const TRANSFORMERS: [(&str, &str); 3] = [
@@ -65,7 +65,7 @@ fn equals_pytorch(case: &Case, config: &ModelConfig) {
     case.set_weights(&mut params);
     let pairs: Vec<(&[u32], &[u32])> = SOURCES.into_iter().zip(TARGETS).collect();
     let batch = Batch::new(&pairs, &[0, 1, 2], START, END);
-    let (mut adam, mut updates) = (Optimiser::adam(), Vec::new());
+    let (mut adam, mut updates) = (Optimizer::adam(), Vec::new());
     for update in 0..10 {
         let tape = Tape::new();
         let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update });

@@ -2,7 +2,7 @@
 
 use super::{Attention, LABEL, title};
 use crate::label::{Label, text};
-use crate::svg::{Background, COLOURS, FAINT_INK, INK, line, open, write};
+use crate::svg::{Background, COLORS, FAINT_INK, INK, line, open, write};
 
 /// Room around the picture.
 const PAD: f32 = 16.0;
@@ -138,7 +138,7 @@ fn cells(
             "<rect class=\"grid\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"#f0f3f6\"/>"
         ),
     );
-    line(svg, format_args!("<g class=\"f0\" fill=\"{}\">", COLOURS[0]));
+    line(svg, format_args!("<g class=\"f0\" fill=\"{}\">", COLORS[0]));
     for row in 0..rows {
         for column in 0..columns {
             let (x, y) = (left + column as f32 * scale.cell, top + row as f32 * scale.cell);
@@ -178,7 +178,7 @@ fn number(numbers: &mut String, scale: &Scale, [x, y]: [f32; 2], weight: Option<
         (Some(weight), Some(_)) if weight >= 0.1 => format!("{weight:.2}"),
         _ => return,
     };
-    // Whichever can be read better on the cell: its colour is brighter on a dark page.
+    // Whichever can be read better on the cell: its color is brighter on a dark page.
     let class = if weight.unwrap_or(0.0) < 0.65 { "low" } else { "high" };
     let fill = if weight.unwrap_or(0.0) < 0.8 { INK } else { "#ffffff" };
     let (x, y) = (x + 0.5 * scale.cell, y + 0.5 * scale.cell + 0.35 * size);
@@ -217,7 +217,7 @@ fn key(svg: &mut String, layout: &Layout) {
             right - left
         ),
     );
-    line(svg, format_args!("<g class=\"f0\" fill=\"{}\">", COLOURS[0]));
+    line(svg, format_args!("<g class=\"f0\" fill=\"{}\">", COLORS[0]));
     for (place, weight) in KEY.into_iter().enumerate().skip(1) {
         let x = left + place as f32 * width;
         line(svg, format_args!("<rect x=\"{x}\" {size} width=\"{width}\" fill-opacity=\"{weight}\"/>"));

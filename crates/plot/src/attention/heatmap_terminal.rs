@@ -1,6 +1,6 @@
 //! A heatmap in characters.
 
-use super::{Attention, Colour, LABEL};
+use super::{Attention, Color, LABEL};
 use crate::label::{Label, end_line};
 
 /// Each cell has two columns.
@@ -12,10 +12,10 @@ const NONE: &str = "· ";
 /// From which weight on a cell is how dark.
 const SHADES: [(f32, &str); 4] = [(0.05, "░░"), (0.25, "▒▒"), (0.5, "▓▓"), (0.75, "██")];
 
-/// From which weight on a cell has which background: dark to bright, as in the colour map viridis.
+/// From which weight on a cell has which background: dark to bright, as in the color map viridis.
 const BACKGROUNDS: [(f32, u8); 6] = [(0.05, 53), (0.1, 60), (0.2, 30), (0.4, 36), (0.6, 113), (0.8, 226)];
 
-pub(super) fn draw(attention: &Attention, width: usize, colour: Colour) -> String {
+pub(super) fn draw(attention: &Attention, width: usize, color: Color) -> String {
     let [source, target] = attention.labels(LABEL.min(width / 3).max(4));
     let left = target.iter().map(Label::columns).max().unwrap_or(0) + 1;
 
@@ -29,14 +29,14 @@ pub(super) fn draw(attention: &Attention, width: usize, colour: Colour) -> Strin
             text.push_str(&label.text);
             text.push(' ');
             for column in first..first + count {
-                text.push_str(&cell(attention.weight(row, column), colour));
+                text.push_str(&cell(attention.weight(row, column), color));
             }
             end_line(&mut text);
         }
         text.push('\n');
         first += count;
     }
-    key(&mut text, left, width, colour);
+    key(&mut text, left, width, color);
     text
 }
 
@@ -57,11 +57,11 @@ fn header(text: &mut String, labels: &[Label], left: usize) {
     }
 }
 
-fn cell(weight: Option<f32>, colour: Colour) -> String {
+fn cell(weight: Option<f32>, color: Color) -> String {
     let Some(weight) = weight else { return "? ".to_owned() };
-    match colour {
-        Colour::None => step(&SHADES, weight).map_or(NONE, |shade| shade).to_owned(),
-        Colour::Ansi256 => step(&BACKGROUNDS, weight).map_or_else(|| NONE.to_owned(), background),
+    match color {
+        Color::None => step(&SHADES, weight).map_or(NONE, |shade| shade).to_owned(),
+        Color::Ansi256 => step(&BACKGROUNDS, weight).map_or_else(|| NONE.to_owned(), background),
     }
 }
 
@@ -75,10 +75,10 @@ fn background(number: u8) -> String {
 }
 
 /// What the shades mean, if there is room for it.
-fn key(text: &mut String, left: usize, width: usize, colour: Colour) {
-    let samples: Vec<(f32, String)> = match colour {
-        Colour::None => SHADES.map(|(from, shade)| (from, shade.to_owned())).to_vec(),
-        Colour::Ansi256 => BACKGROUNDS.map(|(from, number)| (from, background(number))).to_vec(),
+fn key(text: &mut String, left: usize, width: usize, color: Color) {
+    let samples: Vec<(f32, String)> = match color {
+        Color::None => SHADES.map(|(from, shade)| (from, shade.to_owned())).to_vec(),
+        Color::Ansi256 => BACKGROUNDS.map(|(from, number)| (from, background(number))).to_vec(),
     };
     super::key_line(text, left, width, &samples);
 }

@@ -2,7 +2,7 @@
 
 use super::{Attention, LABEL, title};
 use crate::label::{Label, text};
-use crate::svg::{Background, COLOURS, FAINT_INK, line, open};
+use crate::svg::{Background, COLORS, FAINT_INK, line, open};
 
 /// Room around the picture.
 const PAD: f32 = 16.0;
@@ -91,7 +91,7 @@ fn labels(svg: &mut String, scale: &Scale, layout: &Layout, labels: &[Label], [a
     line(svg, format_args!("</g>"));
 }
 
-/// A line for each weight, all those of a target token in one colour. Lines leave and arrive level, so that one sees whose they
+/// A line for each weight, all those of a target token in one color. Lines leave and arrive level, so that one sees whose they
 /// are; where many cross, thin ones lie above thick ones.
 fn lines(
     svg: &mut String,
@@ -111,13 +111,13 @@ fn lines(
     line(svg, format_args!("<g fill=\"none\" stroke-opacity=\"0.7\">"));
     for (weight, row, column) in heaviest_first {
         let (from, to) = (layout.place(column, source.len()), layout.place(row, target.len()));
-        let colour = row % COLOURS.len();
+        let color = row % COLORS.len();
         line(
             svg,
             format_args!(
-                "<path class=\"s{colour}\" d=\"M{left} {from:.1}C{middle} {from:.1} {middle} {to:.1} {right} {to:.1}\" \
+                "<path class=\"s{color}\" d=\"M{left} {from:.1}C{middle} {from:.1} {middle} {to:.1} {right} {to:.1}\" \
                  stroke=\"{}\" stroke-width=\"{:.2}\"><title>{}</title></path>",
-                COLOURS[colour],
+                COLORS[color],
                 weight * scale.thickest,
                 title(&source[column], &target[row], weight)
             ),
@@ -138,7 +138,7 @@ fn key(svg: &mut String, scale: &Scale, layout: &Layout) {
             svg,
             format_args!(
                 "<path class=\"s0\" d=\"M{x} {y}h{SAMPLE}\" stroke=\"{}\" stroke-opacity=\"0.7\" stroke-width=\"{:.2}\"/>",
-                COLOURS[0],
+                COLORS[0],
                 weight * scale.thickest
             ),
         );

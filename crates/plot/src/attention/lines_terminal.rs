@@ -1,6 +1,6 @@
 //! Alignment lines in characters: the source on the left, the target on the right, lines of braille dots between.
 
-use super::{Attention, Colour, LABEL};
+use super::{Attention, Color, LABEL};
 use crate::braille::{Canvas, Pen};
 use crate::label::{Label, end_line};
 
@@ -14,10 +14,10 @@ const AIRY: usize = 40;
 const PENS: [(f32, Pen); 4] =
     [(0.1, Pen::Dotted), (0.25, Pen::Solid(1)), (0.5, Pen::Solid(2)), (0.75, Pen::Solid(3))];
 
-/// The colours of the target's tokens, in turn: they can be told apart on black and on white.
-const COLOURS: [u8; 6] = [33, 166, 35, 134, 160, 37];
+/// The colors of the target's tokens, in turn: they can be told apart on black and on white.
+const COLORS: [u8; 6] = [33, 166, 35, 134, 160, 37];
 
-pub(super) fn draw(attention: &Attention, width: usize, colour: Colour) -> String {
+pub(super) fn draw(attention: &Attention, width: usize, color: Color) -> String {
     let labels = attention.labels(LABEL.min(width / 3).max(4));
     let [left, right] = labels.each_ref().map(|of| of.iter().map(Label::columns).max().unwrap_or(0));
     let columns = width.saturating_sub(left + right + 2).clamp(1, LONGEST);
@@ -41,9 +41,9 @@ pub(super) fn draw(attention: &Attention, width: usize, colour: Colour) -> Strin
             text.push_str(&" ".repeat(left));
         }
         text.push(' ');
-        let painted = |shown: &str, owner: Option<usize>| match (colour, owner) {
-            (Colour::Ansi256, Some(owner)) => {
-                format!("\x1b[38;5;{}m{shown}\x1b[0m", COLOURS[owner % COLOURS.len()])
+        let painted = |shown: &str, owner: Option<usize>| match (color, owner) {
+            (Color::Ansi256, Some(owner)) => {
+                format!("\x1b[38;5;{}m{shown}\x1b[0m", COLORS[owner % COLORS.len()])
             }
             _ => shown.to_owned(),
         };
@@ -68,7 +68,7 @@ fn place(token: usize, of: usize, rows: usize) -> usize {
     (2 * token + 1) * rows / (2 * of)
 }
 
-/// All weights with their row and column; where lines cross, the heavier one has the colour.
+/// All weights with their row and column; where lines cross, the heavier one has the color.
 fn lightest_first(attention: &Attention) -> Vec<(f32, usize, usize)> {
     let (rows, columns) = (attention.target.len(), attention.source.len());
     let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));

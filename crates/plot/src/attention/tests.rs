@@ -91,7 +91,7 @@ fn heatmap_of_the_worked_example() {
     let cells = elements(&document, "rect").into_iter().filter(|cell| cell.first_element_child().is_some());
     let shades: Vec<f32> = cells.filter_map(|cell| number(&cell, "fill-opacity")).collect();
     assert_eq!(shades, [0.6, 0.2, 0.2, 0.2, 0.7, 0.1, 0.3, 0.2, 0.5]);
-    assert_snapshot!(tom().to_terminal(View::Heatmap, 80, Colour::None), @r"
+    assert_snapshot!(tom().to_terminal(View::Heatmap, 80, Color::None), @r"
          ╭ Tom
          │ ╭ chase
          │ │ ╭ Jerry
@@ -127,7 +127,7 @@ fn lines_of_the_worked_example() {
         assert_eq!(*line, (title.to_owned(), thick, path.to_owned()));
     }
     assert_eq!(lines.len(), 9);
-    assert_snapshot!(tom().to_terminal(View::Lines, 32, Colour::None));
+    assert_snapshot!(tom().to_terminal(View::Lines, 32, Color::None));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn svg_snapshots() {
 
 #[test]
 fn terminal_with_long_labels() {
-    assert_snapshot!(latin().to_terminal(View::Heatmap, 60, Colour::None), @r"
+    assert_snapshot!(latin().to_terminal(View::Heatmap, 60, Color::None), @r"
             ╭ dieser
             │ ╭ ungewöhnliche
             │ │ ╭ Donaudampfschifffah…
@@ -155,7 +155,7 @@ fn terminal_with_long_labels() {
 
 #[test]
 fn a_narrow_terminal_gets_panels_and_no_key() {
-    assert_snapshot!(tom().to_terminal(View::Heatmap, 13, Colour::None), @r"
+    assert_snapshot!(tom().to_terminal(View::Heatmap, 13, Color::None), @r"
          ╭ Tom
          │ ╭ cha…
     汤姆 ▓▓░░
@@ -170,16 +170,16 @@ fn a_narrow_terminal_gets_panels_and_no_key() {
 }
 
 #[test]
-fn colours_are_backgrounds_of_cells() {
-    let shown = small().to_terminal(View::Heatmap, 80, Colour::Ansi256).replace('\x1b', "ESC");
+fn colors_are_backgrounds_of_cells() {
+    let shown = small().to_terminal(View::Heatmap, 80, Color::Ansi256).replace('\x1b', "ESC");
     assert_snapshot!(shown);
 }
 
-/// A line has the colour of its target's label.
+/// A line has the color of its target's label.
 #[test]
-fn colours_tell_lines_apart() {
+fn colors_tell_lines_apart() {
     let one = attention("a b", "x y", &[&[1.0, 0.0], &[0.0, 1.0]]);
-    let shown = one.to_terminal(View::Lines, 7, Colour::Ansi256).replace('\x1b', "ESC");
+    let shown = one.to_terminal(View::Lines, 7, Color::Ansi256).replace('\x1b', "ESC");
     let of = |number: u8, shown: &str| format!("ESC[38;5;{number}m{shown}ESC[0m");
     let [first, second] =
         [(33, "x"), (166, "y")].map(|(number, label)| of(number, "⣶").repeat(3) + " " + &of(number, label));
@@ -189,7 +189,7 @@ fn colours_tell_lines_apart() {
 /// Beyond forty tokens there are no empty lines between them.
 #[test]
 fn a_long_side_has_a_line_for_each_token() {
-    let shown = diagonal(70).to_terminal(View::Lines, 60, Colour::None);
+    let shown = diagonal(70).to_terminal(View::Lines, 60, Color::None);
     assert_eq!(shown.lines().count(), 70 + 2, "and the key behind an empty line");
     for (token, line) in shown.lines().take(70).enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -201,7 +201,7 @@ fn a_long_side_has_a_line_for_each_token() {
 #[test]
 fn the_shorter_side_is_spread() {
     let one = attention("a", "x y z", &[&[1.0], &[0.0], &[0.0]]);
-    let shown = one.to_terminal(View::Lines, 7, Colour::None);
+    let shown = one.to_terminal(View::Lines, 7, Color::None);
     let labels: Vec<char> = shown.lines().map(|line| line.chars().next().unwrap_or(' ')).collect();
     assert_eq!(labels, [' ', ' ', 'a', ' ', ' ']);
 }
@@ -212,7 +212,7 @@ fn weights_are_clamped() {
     let tame = attention("a b c d", "x", &[&[0.0, 1.0, 1.0, 0.0]]);
     for view in VIEWS {
         assert_eq!(wild.to_svg(view, Background::Page), tame.to_svg(view, Background::Page));
-        assert_eq!(wild.to_terminal(view, 80, Colour::None), tame.to_terminal(view, 80, Colour::None));
+        assert_eq!(wild.to_terminal(view, 80, Color::None), tame.to_terminal(view, 80, Color::None));
     }
 }
 
@@ -220,8 +220,8 @@ fn weights_are_clamped() {
 fn what_is_not_a_number_is_a_question_mark_or_no_line() {
     let unknown = attention("a", "x", &[&[f32::NAN]]);
     assert!(unknown.to_svg(View::Heatmap, Background::Page).contains(">?</text>"));
-    assert_eq!(unknown.to_terminal(View::Heatmap, 10, Colour::Ansi256), "  ╭ a\nx ?\n");
-    assert_eq!(unknown.to_terminal(View::Lines, 5, Colour::None), "a   x\n");
+    assert_eq!(unknown.to_terminal(View::Heatmap, 10, Color::Ansi256), "  ╭ a\nx ?\n");
+    assert_eq!(unknown.to_terminal(View::Lines, 5, Color::None), "a   x\n");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn no_tokens_give_a_picture_all_the_same() {
     for empty in [attention("", "", &[]), attention("a b", "", &[]), attention("", "x y", &[&[], &[]])] {
         for view in VIEWS {
             assert!(Document::parse(&empty.to_svg(view, Background::Page)).is_ok());
-            assert_eq!(empty.to_terminal(view, 80, Colour::None), "(nothing to show)\n");
+            assert_eq!(empty.to_terminal(view, 80, Color::None), "(nothing to show)\n");
         }
     }
 }
@@ -291,10 +291,10 @@ proptest! {
     fn any_labels_keep_to_the_width(source in labels(), target in labels(), width in 12usize..100) {
         let (rows, columns) = (target.len(), source.len());
         let attention = Attention { source, target, weights: vec![vec![0.3; columns]; rows] };
-        let shown = attention.to_terminal(View::Heatmap, width, Colour::None);
+        let shown = attention.to_terminal(View::Heatmap, width, Color::None);
         let full_cells = shown.matches("▒▒").count();
         prop_assert!(full_cells >= rows * columns, "{full_cells} cells of {rows} × {columns}");
-        for line in shown.lines().chain(attention.to_terminal(View::Lines, width, Colour::None).lines()) {
+        for line in shown.lines().chain(attention.to_terminal(View::Lines, width, Color::None).lines()) {
             prop_assert!(line.width() <= width, "{} columns: {line:?}", line.width());
         }
     }

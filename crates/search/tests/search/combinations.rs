@@ -4,7 +4,7 @@
 use couplet_data::{END, START};
 use couplet_nn::{Batch, ModelConfig, Packed, Pass, Seq2Seq, Training, weights};
 use couplet_search::{Hypothesis, Network, SearchConfig, Shown, search};
-use couplet_tensor::optimiser::Optimiser;
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Isa, Params, Tape};
 
 /// As many as a reader's state has numbers, so that a bag of one-hot vectors fits scores without a projection too.
@@ -165,7 +165,7 @@ impl Model {
     }
 
     fn train(&mut self, updates: u32) -> (f32, f32) {
-        let (batch, mut adam, mut losses) = (batch(), Optimiser::adam().clipped(1.0), Vec::new());
+        let (batch, mut adam, mut losses) = (batch(), Optimizer::adam().clipped(1.0), Vec::new());
         for update in 0..updates {
             let tape = Tape::new();
             let pass = Pass::training(&self.params, Training { tape: &tape, seed: 1, update });

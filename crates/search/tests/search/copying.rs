@@ -1,4 +1,4 @@
-//! Copying, with models that have learnt nothing: what is written step by step is what a whole sequence would be.
+//! Copying, with models that have learned nothing: what is written step by step is what a whole sequence would be.
 
 use crate::fixture::Fixture;
 use couplet_data::SourceWords;

@@ -1,4 +1,4 @@
-//! A translator that has learnt nothing, with the words of some lines.
+//! A translator that has learned nothing, with the words of some lines.
 
 use couplet_data::{Tokenizer, TokenizerConfig};
 use couplet_nn::{ModelConfig, Seq2Seq};

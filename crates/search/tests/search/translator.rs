@@ -1,4 +1,4 @@
-//! Text in, text out, with a model that has learnt nothing: what it writes is nonsense, but always the same nonsense.
+//! Text in, text out, with a model that has learned nothing: what it writes is nonsense, but always the same nonsense.
 
 use crate::fixture::Fixture;
 use couplet_nn::{AttentionConfig, LocalKind, ModelConfig, QueryKind};

@@ -4,7 +4,7 @@
 
 mod model;
 
-use couplet_tensor::optimiser::Optimiser;
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::random::Stream;
 use couplet_tensor::{Device, Params, Tape};
 use model::{Batch, Model, Sizes};
@@ -38,7 +38,7 @@ fn main() {
     println!("{params:?}");
 
     let stream = Stream::new(7, 0);
-    let mut adam = Optimiser::adam().clipped(1.0);
+    let mut adam = Optimizer::adam().clipped(1.0);
     for step in 0..400 {
         let pairs: Vec<_> = (0..32).map(|i| pair(&stream, step * 32 + i)).collect();
         let tape = Tape::new();

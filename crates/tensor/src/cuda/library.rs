@@ -15,7 +15,7 @@ const NVRTC: (&str, &str) = ("libnvrtc", "install the CUDA toolkit, or put its l
 
 /// An error for the first library that is missing or too old.
 pub(super) fn check() -> Result<(), DeviceError> {
-    // SAFETY: looking for a library runs its initialisers, which those of CUDA are made for.
+    // SAFETY: looking for a library runs its initializers, which those of CUDA are made for.
     let driver = unsafe { driver::sys::is_culib_present() };
     require(driver, DRIVER)?;
     check_driver_version()?;

@@ -151,7 +151,7 @@ impl Cuda {
     }
 
     /// Waits until all is done.
-    pub(crate) fn synchronise(&self) {
+    pub(crate) fn synchronize(&self) {
         self.enter();
         // SAFETY: the stream lives as long as this.
         expect(|| "waiting".to_owned(), unsafe { result::stream::synchronize(self.stream) });
@@ -207,7 +207,7 @@ impl Cuda {
         // SAFETY: the caller's block is as long as the slice, which is not used before the stream has been waited for.
         let done = unsafe { result::memcpy_dtoh_async(to, from.0, self.stream) };
         self.expect_checked("copying from the GPU", done);
-        self.synchronise();
+        self.synchronize();
     }
 
     /// Copies numbers from one place to another.

@@ -99,8 +99,8 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         time_loop::cuda::source::<Gru>(),
         time_loop::cuda::source::<Lstm>(),
         crate::cuda::PRODUCT,
-        crate::optimiser::adafactor::cuda::SOURCE,
-        crate::optimiser::cuda::SOURCE,
+        crate::optimizer::adafactor::cuda::SOURCE,
+        crate::optimizer::cuda::SOURCE,
     ];
     let sources = sources.iter().map(|source| (source.name, source.whole()));
     sources.chain(pointwise::all_kernels()).collect()

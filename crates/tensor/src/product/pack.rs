@@ -155,7 +155,7 @@ fn side_by_side<V: Vector, const FULL: usize>(
     }
 }
 
-/// The same for lines whose numbers are neighbours, in squares of eight numbers of eight lines.
+/// The same for lines whose numbers are neighbors, in squares of eight numbers of eight lines.
 #[inline(always)]
 fn interleave<V: Vector, const FULL: usize>(out: &mut [f32], lines: [&[f32]; FULL]) {
     let (length, mut done) = (out.len() / FULL, 0);

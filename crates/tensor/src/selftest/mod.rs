@@ -1,7 +1,7 @@
 //! Whether a device computes what it should: what to run first on a new card.
 //!
 //! [`run`] sends the same numbers through every operation of [`ops`](crate::ops), and through the
-//! [`optimiser`](crate::optimiser), on the device under test and on the reference: the portable path of the processor with
+//! [`optimizer`](crate::optimizer), on the device under test and on the reference: the portable path of the processor with
 //! one thread, which the tests of this crate hold against `f64`. Values and gradients are compared. The sizes are odd ones: one
 //! number, none at all, no multiple of any vector or block, more rows and columns than a block of threads has.
 //!

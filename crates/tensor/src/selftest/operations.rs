@@ -1,4 +1,4 @@
-//! The cases of operations on single tensors, and of the optimiser.
+//! The cases of operations on single tensors, and of the optimizer.
 
 use super::case::{Case, Expect, Input, Results, numbers, random, weight, wide};
 use crate::activation::Tanh;
@@ -12,7 +12,7 @@ use crate::ops::{
     repeat_over_steps, residual_norm, row_block, scale, scaled_residual, sigmoid, softmax, steps_before,
     tanh, top_k,
 };
-use crate::optimiser::{Average, Optimiser, Rule};
+use crate::optimizer::{Average, Optimizer, Rule};
 use crate::params::{Init, Param, Params};
 use crate::tape::{Tape, Var};
 use crate::tensor::Tensor;
@@ -58,12 +58,12 @@ pub(super) fn cases() -> Vec<Case> {
         copies("copy_loss", 1, 0.1).into_iter().map(Case::with_large_products).collect(),
         logistic_losses(),
         coverage_losses(),
-        optimisers("adam", Rule::ADAM, None),
-        optimisers("adam, clipped", Rule::ADAM, Some(0.5)),
-        optimisers("adam, below its limit", Rule::ADAM, Some(500.0)),
-        optimisers("sgd", Rule::Sgd { momentum: 0.9 }, Some(0.5)),
-        optimisers("lion", Rule::Lion { betas: [0.9, 0.99], decay: 0.1 }, Some(0.5)),
-        optimisers("adafactor", Rule::Adafactor { decay: 0.1 }, Some(0.5)),
+        optimizers("adam", Rule::ADAM, None),
+        optimizers("adam, clipped", Rule::ADAM, Some(0.5)),
+        optimizers("adam, below its limit", Rule::ADAM, Some(500.0)),
+        optimizers("sgd", Rule::Sgd { momentum: 0.9 }, Some(0.5)),
+        optimizers("lion", Rule::Lion { betas: [0.9, 0.99], decay: 0.1 }, Some(0.5)),
+        optimizers("adafactor", Rule::Adafactor { decay: 0.1 }, Some(0.5)),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -335,7 +335,7 @@ fn logistic_losses() -> Vec<Case> {
     [0, 1, 7, 33, 1030].into_iter().map(case).collect()
 }
 
-fn optimisers(name: &'static str, rule: Rule, clip: Option<f32>) -> Vec<Case> {
+fn optimizers(name: &'static str, rule: Rule, clip: Option<f32>) -> Vec<Case> {
     let case = |large: usize| Case {
         operation: name.to_owned(),
         expect: Expect::Rounding,
@@ -352,8 +352,8 @@ fn steps(device: &Device, rule: Rule, clip: Option<f32>, large: usize) -> Result
     let added = [("a", 3, 7), ("b", 1, 1), ("c", 1, large)]
         .map(|(name, rows, columns)| params.add(name, rows, columns, Init::Uniform(1.0)));
     params.freeze(added[0], Some(2));
-    let new = Optimiser::new(rule);
-    let mut optimiser = match clip {
+    let new = Optimizer::new(rule);
+    let mut optimizer = match clip {
         Some(limit) => new.clipped(limit),
         None => new,
     };
@@ -364,11 +364,11 @@ fn steps(device: &Device, rule: Rule, clip: Option<f32>, large: usize) -> Result
         for &param in added.iter().filter(|&&param| Some(param) != skipped) {
             set_gradient(&mut params, param, step);
         }
-        let norm = optimiser.step(&mut params, 0.1);
+        let norm = optimizer.step(&mut params, 0.1);
         results.push((format!("norm of step {step}"), norm.iter().flat_map(Tensor::to_vec).collect()));
         let weights = params.iter().flat_map(|param| params.tensor(param).to_vec()).collect();
         results.push((format!("weights after step {step}"), weights));
-        average.update(&params, optimiser.steps());
+        average.update(&params, optimizer.steps());
         results.push((format!("average after step {step}"), average.weights().to_vec()));
     }
     results

@@ -44,8 +44,8 @@ pub(super) fn cases() -> Vec<Case> {
         layers(AnyCell::of::<Simple<Identity>>(), "recurrent, simple identity"),
         layers(gru, "recurrent, gru"),
         layers(lstm, "recurrent, lstm"),
-        normalised_layers(gru, "recurrent, gru, layer norm"),
-        normalised_layers(lstm, "recurrent, lstm, layer norm"),
+        normalized_layers(gru, "recurrent, gru, layer norm"),
+        normalized_layers(lstm, "recurrent, lstm, layer norm"),
         decoders(simple, additive, "simple additive"),
         decoders(simple, dot, "simple dot"),
         decoders(gru, additive, "gru additive"),
@@ -380,7 +380,7 @@ fn layers(cell: AnyCell, name: &'static str) -> Vec<Case> {
 }
 
 /// Of which each is a loop over steps.
-fn normalised_layers(cell: AnyCell, name: &'static str) -> Vec<Case> {
+fn normalized_layers(cell: AnyCell, name: &'static str) -> Vec<Case> {
     all_layers(cell, name, true)
 }
 
@@ -412,7 +412,7 @@ fn all_layers(cell: AnyCell, name: &'static str, norm: bool) -> Vec<Case> {
             std::iter::once(result.states).chain(result.last).collect()
         })
     };
-    // Normalised, one input alone does not matter but for its sign: its gradient is rounding.
+    // Normalized, one input alone does not matter but for its sign: its gradient is rounding.
     let sizes = sizes.iter().filter(|&&(_, inputs, _)| !norm || inputs > 1);
     sizes.flat_map(|size| variants.iter().map(move |variant| case(size, variant))).collect()
 }

@@ -50,12 +50,12 @@ fn weights() -> Vec<Input> {
 fn give(x: &Var, rows: &Arc<SequenceLayout>, weights: &[Var]) -> Given {
     let mut left = weights.iter();
     let relu = layer_weights(RELU, &mut left, false);
-    let normalised = layer_weights(LSTM, &mut left, true);
+    let normalized = layer_weights(LSTM, &mut left, true);
     let [gru, lstm] = [layer_weights(GRU, &mut left, false), layer_weights(LSTM, &mut left, false)];
     let [keys, query, vector, logit] = std::array::from_fn(|_| left.next().expect("a weight").clone());
 
     let below = recurrent(RELU, x, rows, Direction::Backward, &relu, None).states;
-    let states = recurrent(LSTM, &below, rows, Direction::Forward, &normalised, None).states;
+    let states = recurrent(LSTM, &below, rows, Direction::Forward, &normalized, None).states;
     let [mean, largest] = [Pooling::Mean, Pooling::Max].map(|how| pool(&states, rows, how));
     let flat = flatten_steps(&states, rows, STEPS);
     let before = steps_before(&states, rows, &mean);

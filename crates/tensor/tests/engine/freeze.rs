@@ -1,8 +1,8 @@
 //! Parameters that stay as they are, for some steps or for ever.
 
-use crate::optimiser::{set_gradient, weights};
+use crate::optimizer::{set_gradient, weights};
 use crate::support::{HAND, any_device, assert_close, devices, numbers};
-use couplet_tensor::optimiser::{Average, Optimiser, Rule, gradient_norm};
+use couplet_tensor::optimizer::{Average, Optimizer, Rule, gradient_norm};
 use couplet_tensor::{Device, Init, Param, Params, Tape, Tensor};
 
 const RULES: [Rule; 5] = [
@@ -21,13 +21,13 @@ fn model(device: &Device) -> (Params, [Param; 3]) {
     (params, added)
 }
 
-fn step(params: &mut Params, optimiser: &mut Optimiser, number: usize) {
+fn step(params: &mut Params, optimizer: &mut Optimizer, number: usize) {
     for param in params.iter() {
         let length = params.tensor(param).to_vec().len();
         let gradient = numbers(&format!("gradient of {} in step {number}", params.name(param)), length);
         set_gradient(params, param, &gradient);
     }
-    optimiser.step(params, 0.1);
+    optimizer.step(params, 0.1);
 }
 
 /// Momentum, decay, clipping and the moving average leave it alone, and all others are as they would be without it.
@@ -37,11 +37,11 @@ fn what_is_frozen_keeps_its_bits() {
         let (mut params, [_, frozen, _]) = model(&device);
         params.freeze(frozen, None);
         let before = params.tensor(frozen).to_vec();
-        let mut optimiser = Optimiser::new(rule).clipped(0.5);
+        let mut optimizer = Optimizer::new(rule).clipped(0.5);
         let mut average = Average::new(&params, 0.9);
         for number in 1..=4 {
-            step(&mut params, &mut optimiser, number);
-            average.update(&params, optimiser.steps());
+            step(&mut params, &mut optimizer, number);
+            average.update(&params, optimizer.steps());
         }
         let name = format!("{rule:?} on {device:?}");
         assert_eq!(params.tensor(frozen).to_vec(), before, "{name}");
@@ -56,8 +56,8 @@ fn what_is_frozen_keeps_its_bits() {
             let param = alone.add(name, tensor.rows(), tensor.columns(), Init::Constant(0.0));
             alone.set(param, &tensor.to_vec());
         }
-        let mut optimiser = Optimiser::new(rule).clipped(0.5);
-        (1..=4).for_each(|number| step(&mut alone, &mut optimiser, number));
+        let mut optimizer = Optimizer::new(rule).clipped(0.5);
+        (1..=4).for_each(|number| step(&mut alone, &mut optimizer, number));
         let trained: Vec<f32> = params
             .iter()
             .filter(|&param| param != frozen)
@@ -75,7 +75,7 @@ fn what_thaws_begins_with_a_first_step_by_hand() {
     let mut params = Params::new(&any_device(), 0);
     let [free, frozen] = ["free", "frozen"].map(|name| params.add(name, 1, 1, Init::Constant(1.0)));
     params.freeze(frozen, Some(2));
-    let mut adam = Optimiser::adam();
+    let mut adam = Optimizer::adam();
     let mut after = Vec::new();
     for _ in 0..3 {
         [free, frozen].into_iter().for_each(|param| set_gradient(&mut params, param, &[2.0]));
@@ -92,36 +92,36 @@ fn what_thaws_is_trained_as_if_it_were_new() {
     for rule in RULES {
         let (mut params, [_, frozen, _]) = model(&any_device());
         params.freeze(frozen, Some(3));
-        let mut optimiser = Optimiser::new(rule);
-        (1..=6).for_each(|number| step(&mut params, &mut optimiser, number));
+        let mut optimizer = Optimizer::new(rule);
+        (1..=6).for_each(|number| step(&mut params, &mut optimizer, number));
 
         let (mut fresh, [_, same, _]) = model(&any_device());
-        let mut optimiser = Optimiser::new(rule);
-        (4..=6).for_each(|number| step(&mut fresh, &mut optimiser, number));
+        let mut optimizer = Optimizer::new(rule);
+        (4..=6).for_each(|number| step(&mut fresh, &mut optimizer, number));
         assert_eq!(params.tensor(frozen).to_vec(), fresh.tensor(same).to_vec(), "{rule:?}");
     }
 }
 
-/// Six steps, with another optimiser after each of them: the same bits, whether anything is frozen then or no longer.
+/// Six steps, with another optimizer after each of them: the same bits, whether anything is frozen then or no longer.
 #[test]
-fn an_optimiser_goes_on_with_what_is_frozen() {
+fn an_optimizer_goes_on_with_what_is_frozen() {
     for rule in RULES {
         let run = |changes: bool| {
             let (mut params, [_, frozen, _]) = model(&any_device());
             params.freeze(frozen, Some(3));
-            let mut optimiser = Optimiser::new(rule).clipped(1.0);
+            let mut optimizer = Optimizer::new(rule).clipped(1.0);
             for number in 1..=6 {
-                step(&mut params, &mut optimiser, number);
+                step(&mut params, &mut optimizer, number);
                 if changes {
-                    let moments: Vec<Vec<f32>> = optimiser.moments().iter().map(Tensor::to_vec).collect();
+                    let moments: Vec<Vec<f32>> = optimizer.moments().iter().map(Tensor::to_vec).collect();
                     let numbers: Vec<Vec<f32>> =
                         params.iter().map(|param| params.tensor(param).to_vec()).collect();
                     let (mut next, [_, frozen, _]) = model(&any_device());
                     next.freeze(frozen, Some(3));
                     next.iter().zip(&numbers).for_each(|(param, numbers)| next.set(param, numbers));
-                    let steps = optimiser.steps();
-                    optimiser = Optimiser::new(rule).clipped(1.0);
-                    assert!(optimiser.restore(&mut next, steps, &moments));
+                    let steps = optimizer.steps();
+                    optimizer = Optimizer::new(rule).clipped(1.0);
+                    assert!(optimizer.restore(&mut next, steps, &moments));
                     params = next;
                 }
             }
@@ -152,6 +152,6 @@ fn what_is_frozen_is_on_no_tape() {
     let tape = Tape::new();
     assert!(tape.param(&params, before).is_tracked() && !tape.param(&params, frozen).is_tracked());
     assert!(params.is_frozen(frozen) && !params.is_frozen(before));
-    step(&mut params, &mut Optimiser::adam(), 1);
+    step(&mut params, &mut Optimizer::adam(), 1);
     assert!(!params.is_frozen(frozen) && tape.param(&params, frozen).is_tracked());
 }

@@ -67,7 +67,7 @@ fn densely() -> impl Iterator<Item = f32> {
     (low..high).map(f32::from_bits).flat_map(|x| [x, -x])
 }
 
-/// The distance of two neighbouring `f32` where `exact` is.
+/// The distance of two neighboring `f32` where `exact` is.
 fn ulp(exact: f64) -> f64 {
     let exponent = (exact.abs().to_bits() >> 52) as i32 - 1023;
     2f64.powi(exponent.max(-126) - 23)

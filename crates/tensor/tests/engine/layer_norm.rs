@@ -1,4 +1,4 @@
-//! Normalised rows.
+//! Normalized rows.
 
 use crate::support::{HAND, Input, assert_close, by_hand, check};
 use couplet_tensor::Var;
@@ -24,7 +24,7 @@ fn equals_the_reference() {
 
 #[test]
 fn a_row_by_hand() {
-    // x = (1, 3): mean 2, variance ((−1)² + 1²) / 2 = 1, normalised (−1, 1) / √(1 + 0.00001) = (−0.999995, 0.999995)
+    // x = (1, 3): mean 2, variance ((−1)² + 1²) / 2 = 1, normalized (−1, 1) / √(1 + 0.00001) = (−0.999995, 0.999995)
     // y = (−0.999995·2 + 0.5, 0.999995·3 − 0.5) = (−1.499990, 2.499985)
     let inputs = [
         Input::new("x", 1, 2, &[1.0, 3.0]),
@@ -33,7 +33,7 @@ fn a_row_by_hand() {
     ];
     let pass = by_hand(&inputs, run);
     assert_close("y", &pass.outputs[0], &[-1.499990, 2.499985], HAND);
-    // Of y's sum: db = 1, dgain = the normalised numbers.
+    // Of y's sum: db = 1, dgain = the normalized numbers.
     assert_close("gradient of the bias", &pass.gradients[2], &[1.0, 1.0], HAND);
     assert_close("gradient of the gain", &pass.gradients[1], &[-0.999995, 0.999995], HAND);
 }

@@ -19,7 +19,7 @@ mod likeliest;
 mod linear;
 mod logistic_loss;
 mod multi_head;
-mod optimiser;
+mod optimizer;
 mod pointwise;
 mod pool;
 mod product;

@@ -17,7 +17,7 @@ struct Case {
     hidden: usize,
     direction: Direction,
     start: bool,
-    /// Whether the gates are normalised.
+    /// Whether the gates are normalized.
     norm: bool,
 }
 
@@ -103,8 +103,8 @@ fn equals_reference<C: Cell>() {
     }
 }
 
-/// With normalised gates, of more than one input: one input alone does not matter but for its sign, and its gradient is rounding.
-fn normalised_equals_reference<C: Cell>() {
+/// With normalized gates, of more than one input: one input alone does not matter but for its sign, and its gradient is rounding.
+fn normalized_equals_reference<C: Cell>() {
     let cell = AnyCell::of::<C>();
     for case in cases(&BATCHES, &SIZES[1..]) {
         let case = Case { norm: true, ..case };
@@ -146,10 +146,10 @@ fn lstm_equals_the_reference() {
 }
 
 #[test]
-fn normalised_layers_equal_the_reference() {
-    normalised_equals_reference::<Simple>();
-    normalised_equals_reference::<Gru>();
-    normalised_equals_reference::<Lstm>();
+fn normalized_layers_equal_the_reference() {
+    normalized_equals_reference::<Simple>();
+    normalized_equals_reference::<Gru>();
+    normalized_equals_reference::<Lstm>();
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_sequence_by_hand() {
 }
 
 #[test]
-fn normalised_gates_by_hand() {
+fn normalized_gates_by_hand() {
     // One step of two units from h = (1, 0). ε = 10⁻⁵ makes 1/√(1 + ε) = 0.999995 of a variance of 1.
     // W_input·x = (1, 3): less its mean 2, (−1, 1); with the gain 0.5 and the norm's bias (0, 0.2): (−0.499998, 0.699998)
     // W_state·h = (2, 4): less its mean 3, (−1, 1); with the gain (1, 2) and no bias: (−0.999995, 1.999990)
@@ -221,7 +221,7 @@ fn normalised_gates_by_hand() {
     let pass = by_hand(&inputs, |vars| case.run(AnyCell::of::<Simple>(), vars, recurrent));
     assert_close("h'", &pass.outputs[0], &[-0.885350, 0.986614], HAND);
     // Of states and last state, which are one: dgates = 2·(1 − h'²) = (0.432311, 0.053186), which is that of every bias;
-    // a gain's is the normalised number times that.
+    // a gain's is the normalized number times that.
     assert_close("gradient of the bias", &pass.gradients[3], &[0.432311, 0.053186], HAND);
     assert_close("gradient of the norm's bias", &pass.gradients[5], &[0.432311, 0.053186], HAND);
     assert_close("gradient of the gain", &pass.gradients[4], &[-0.432309, 0.053186], HAND);

@@ -1,4 +1,4 @@
-//! What a layer adds, normalised.
+//! What a layer adds, normalized.
 
 use crate::support::{HAND, Input, assert_close, by_hand, check, devices};
 use couplet_tensor::ops::residual_norm::reference;

@@ -20,7 +20,7 @@ struct Case {
     sources: Arc<SequenceLayout>,
     of: Arc<[u32]>,
     layers: usize,
-    /// Whether the gates are normalised.
+    /// Whether the gates are normalized.
     norm: bool,
     /// Whether there is a `W_query`.
     projected: bool,
@@ -203,7 +203,7 @@ fn equals_reference<C: Cell, S: Score>() {
 }
 
 #[test]
-fn normalised_layers_equal_the_reference() {
+fn normalized_layers_equal_the_reference() {
     let (cell, score) = (AnyCell::of::<Lstm>(), AnyScore::of::<Additive>());
     for case in cases().into_iter().filter(|case| case.hidden > 1 && case.targets.total() > 0) {
         let case = Case { norm: true, ..case };

@@ -3,7 +3,7 @@
 #[path = "../../examples/encoder_decoder/model.rs"]
 mod model;
 
-use couplet_tensor::optimiser::Optimiser;
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::random::Stream;
 use couplet_tensor::{Device, Isa, Params, Tape, Var};
 use model::{Batch, Model, Sizes};
@@ -110,7 +110,7 @@ fn gradients_of_a_batch_are_the_sum_of_its_sentences() {
 /// The losses and the weights after a few steps of training.
 fn train(device: &Device) -> (Vec<f32>, Vec<Vec<f32>>) {
     let (mut params, model) = build(device);
-    let mut adam = Optimiser::adam().clipped(0.5);
+    let mut adam = Optimizer::adam().clipped(0.5);
     let losses = (0..4).map(|seed| {
         let batch = Batch::new(&pairs(&[(5, 4), (2, 9), (8, 1), (33, 8)], seed));
         let tape = Tape::new();

@@ -8,7 +8,7 @@ mod layers;
 #[path = "../../examples/encoder_decoder/model.rs"]
 #[allow(dead_code, reason = "not all of the model is needed here")]
 mod model;
-mod optimisers;
+mod optimizers;
 mod recurrent;
 mod scan;
 mod training;

@@ -3,7 +3,7 @@
 use crate::fixture::{Fixture, Layout, Report, devices};
 use crate::model::{Batch, Model, Sizes};
 use crate::{TOLERANCE, TOLERANCE_OF_LOSSES, TOLERANCE_OF_TRAINED};
-use couplet_tensor::optimiser::Optimiser;
+use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Params, Tape, Tensor};
 
 const STEPS: usize = 10;
@@ -16,7 +16,7 @@ fn ten_steps_of_training_are_those_of_pytorch() {
     for device in devices() {
         let run = format!("{device:?}");
         let (mut params, model) = build(&fixture, &device);
-        let mut adam = Optimiser::adam().clipped(setting("clip"));
+        let mut adam = Optimizer::adam().clipped(setting("clip"));
         let rate = setting("rate");
         let (mut found_losses, mut found_norms) = (Vec::new(), Vec::new());
         for step in 0..STEPS {

@@ -1,4 +1,4 @@
-//! From labelled texts to ids.
+//! From labeled texts to ids.
 
 use super::config::ClassifyConfig;
 use crate::error::TrainError;
@@ -7,11 +7,10 @@ use crate::inherit::Inherited;
 use crate::lessons::{BatchLoss, Lessons, Validated};
 use crate::training_set::TrainingSet;
 use couplet_data::{
-    DataError, Example, FeatureColumns, FeatureVectors, Features, Feed, Fetch, Files, Labelled,
-    LabelledTexts, Labels, Reading, Skipped, Tokenizer, Truncation, UNK, Weight, add_to_checksum,
-    on_all_cores,
+    DataError, Example, FeatureColumns, FeatureVectors, Features, Feed, Fetch, Files, Labeled, LabeledTexts,
+    Labels, Reading, Skipped, Tokenizer, Truncation, UNK, Weight, add_to_checksum, on_all_cores,
 };
-use couplet_nn::{Classifier, LabelledBatch, Pass};
+use couplet_nn::{Classifier, LabeledBatch, Pass};
 use couplet_search::{Folder, log_probabilities, most_probable};
 use couplet_tensor::Params;
 use std::path::PathBuf;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 
 /// Texts as ids, none of them longer than the model reads, what stands beside them, and the numbers of their labels.
 #[derive(Clone, Debug, Default)]
-pub struct LabelledExamples {
+pub struct LabeledExamples {
     texts: Vec<Vec<u32>>,
     beside: FeatureVectors,
     labels: Vec<u32>,
@@ -29,7 +28,7 @@ pub struct LabelledExamples {
 
 /// All that a classifier's run needs of its data.
 #[derive(Debug)]
-pub struct LabelledCorpus {
+pub struct LabeledCorpus {
     /// The texts' tokenizer.
     pub tokenizer: Tokenizer,
     /// How the columns beside a text become numbers.
@@ -41,33 +40,33 @@ pub struct LabelledCorpus {
     /// The numbers beside the training texts.
     pub beside: FeatureVectors,
     /// What it is checked with.
-    pub valid: LabelledExamples,
+    pub valid: LabeledExamples,
     /// How many training texts were cut.
     pub cut: usize,
     /// Lines of the files that could not be used.
     pub skipped: Skipped,
 }
 
-/// Reads labelled texts in which neither text nor label may be empty, with the columns beside them.
-pub fn read_labelled(files: &Files, columns: &FeatureColumns) -> Result<LabelledTexts, DataError> {
-    Labelled::open(files, columns, Reading::default())?.collect()
+/// Reads labeled texts in which neither text nor label may be empty, with the columns beside them.
+pub fn read_labeled(files: &Files, columns: &FeatureColumns) -> Result<LabeledTexts, DataError> {
+    Labeled::open(files, columns, Reading::default())?.collect()
 }
 
-impl LabelledExamples {
+impl LabeledExamples {
     /// Turns texts and labels into ids, and what stands beside them into numbers.
     pub fn new(
-        texts: &LabelledTexts,
+        texts: &LabeledTexts,
         tokenizer: &Tokenizer,
         features: &Features,
         labels: &Labels,
         cut: Truncation,
-    ) -> Result<LabelledExamples, DataError> {
+    ) -> Result<LabeledExamples, DataError> {
         let labels = labels.numbers(texts)?;
         let beside = features.encode(&texts.values);
         let whole = on_all_cores(&texts.texts, |text| tokenizer.encode(text));
         let too_long = whole.iter().filter(|text| text.len() > cut.tokens).count();
         let texts = whole.iter().map(|text| cut.apply(text).into_owned()).collect();
-        Ok(LabelledExamples { texts, beside, labels, cut: too_long })
+        Ok(LabeledExamples { texts, beside, labels, cut: too_long })
     }
 
     fn checksum(&self) -> u32 {
@@ -78,7 +77,7 @@ impl LabelledExamples {
     }
 }
 
-impl Fetch for LabelledExamples {
+impl Fetch for LabeledExamples {
     fn count(&self) -> usize {
         self.texts.len()
     }
@@ -99,11 +98,11 @@ impl Fetch for LabelledExamples {
 }
 
 /// Packs texts; the label of each is its target, and what stands beside it has its number.
-fn batch_of(examples: &[Example], beside: &FeatureVectors) -> LabelledBatch {
+fn batch_of(examples: &[Example], beside: &FeatureVectors) -> LabeledBatch {
     let texts: Vec<&[u32]> = examples.iter().map(|example| &example.source[..]).collect();
     let labels: Vec<u32> = examples.iter().flat_map(|example| &example.target).copied().collect();
     let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
-    LabelledBatch::new(&texts, &labels, &numbers).with_beside(beside.of(&numbers))
+    LabeledBatch::new(&texts, &labels, &numbers).with_beside(beside.of(&numbers))
 }
 
 /// How well a classifier does.
@@ -121,7 +120,7 @@ pub struct Assessed {
 pub fn assess(
     model: &Classifier,
     params: &Params,
-    examples: &LabelledExamples,
+    examples: &LabeledExamples,
     batch_tokens: usize,
 ) -> Assessed {
     let texts: Vec<&[u32]> = examples.texts.iter().map(Vec::as_slice).collect();
@@ -139,54 +138,54 @@ pub fn assess(
     }
 }
 
-impl LabelledCorpus {
+impl LabeledCorpus {
     /// Trains a tokenizer on the training texts, unless one is inherited, collects their labels, looks at the columns beside them, and
     /// turns all of it into numbers.
     pub fn new(
         config: &ClassifyConfig,
         inherited: Inherited,
-        train: &LabelledTexts,
-        valid: &LabelledTexts,
-    ) -> Result<LabelledCorpus, DataError> {
-        LabelledCorpus::of_several(config, inherited, train, Vec::new(), valid)
+        train: &LabeledTexts,
+        valid: &LabeledTexts,
+    ) -> Result<LabeledCorpus, DataError> {
+        LabeledCorpus::of_several(config, inherited, train, Vec::new(), valid)
     }
 
-    /// As [`LabelledCorpus::new`], of texts from several corpora that stand one after the other.
+    /// As [`LabeledCorpus::new`], of texts from several corpora that stand one after the other.
     fn of_several(
         config: &ClassifyConfig,
         inherited: Inherited,
-        train: &LabelledTexts,
+        train: &LabeledTexts,
         corpora: Vec<Weight>,
-        valid: &LabelledTexts,
-    ) -> Result<LabelledCorpus, DataError> {
+        valid: &LabeledTexts,
+    ) -> Result<LabeledCorpus, DataError> {
         let labels = Labels::of(train)?;
         let tokenizer =
             inherited.source.map_or_else(|| Tokenizer::train(&config.data.source, &train.texts), Ok)?;
         let features = Features::fit(&config.data.features, train)?;
-        let examples = |texts| LabelledExamples::new(texts, &tokenizer, &features, &labels, config.cut());
+        let examples = |texts| LabeledExamples::new(texts, &tokenizer, &features, &labels, config.cut());
         let (mut train, valid) = (examples(train)?, examples(valid)?);
         let (cut, checksum) = (train.cut, train.checksum());
         let beside = std::mem::take(&mut train.beside);
         let train = TrainingSet::numbered(Arc::new(train), corpora, checksum);
         let skipped = Skipped::default();
-        Ok(LabelledCorpus { tokenizer, features, labels, train, beside, valid, cut, skipped })
+        Ok(LabeledCorpus { tokenizer, features, labels, train, beside, valid, cut, skipped })
     }
 }
 
-impl Lessons for LabelledCorpus {
+impl Lessons for LabeledCorpus {
     type Config = ClassifyConfig;
     type Model = Classifier;
 
-    fn read(config: &ClassifyConfig, inherited: Inherited) -> Result<LabelledCorpus, DataError> {
+    fn read(config: &ClassifyConfig, inherited: Inherited) -> Result<LabeledCorpus, DataError> {
         let columns = &config.data.features;
-        let mut texts = Labelled::open(&config.data.train, columns, Reading::default())?;
+        let mut texts = Labeled::open(&config.data.train, columns, Reading::default())?;
         let train = texts.by_ref().collect::<Result<_, _>>()?;
         let corpora = texts.weights().to_vec();
-        let (valid, mut skipped) = Labelled::all(&config.data.valid, columns)?;
+        let (valid, mut skipped) = Labeled::all(&config.data.valid, columns)?;
         skipped.join(texts.skipped().clone());
-        Ok(LabelledCorpus {
+        Ok(LabeledCorpus {
             skipped,
-            ..LabelledCorpus::of_several(config, inherited, &train, corpora, &valid)?
+            ..LabeledCorpus::of_several(config, inherited, &train, corpora, &valid)?
         })
     }
 
@@ -225,7 +224,7 @@ impl Lessons for LabelledCorpus {
     }
 
     fn feed(&self, config: &ClassifyConfig) -> Result<Feed, DataError> {
-        self.train.feed(&config.train, LabelledCorpus::cost)
+        self.train.feed(&config.train, LabeledCorpus::cost)
     }
 
     /// A label is no token.

@@ -4,4 +4,4 @@ mod config;
 mod corpus;
 
 pub use config::{ClassifyConfig, ClassifyDataConfig};
-pub use corpus::{Assessed, LabelledCorpus, LabelledExamples, assess, read_labelled};
+pub use corpus::{Assessed, LabeledCorpus, LabeledExamples, assess, read_labeled};

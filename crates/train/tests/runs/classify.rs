@@ -1,19 +1,19 @@
 //! A classifier's run: it learns, is saved, and is the same when it is loaded.
 
 use couplet_data::demo::opinions;
-use couplet_data::{LabelledText, LabelledTexts, Place};
+use couplet_data::{LabeledText, LabeledTexts, Place};
 use couplet_search::{Folder, LoadedClassifier};
 use couplet_tensor::{Device, Isa};
 use couplet_train::{
-    ClassifyConfig, Event, Inherited, LabelledCorpus, LabelledExamples, MetricValue, TrainError, Trained,
+    ClassifyConfig, Event, Inherited, LabeledCorpus, LabeledExamples, MetricValue, TrainError, Trained,
     Trainer, assess,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Opinions with their labels.
-pub(crate) fn texts(seed: u64, count: usize) -> LabelledTexts {
-    let texts = (1..).zip(opinions(seed, count)).map(|(line, one)| LabelledText {
+pub(crate) fn texts(seed: u64, count: usize) -> LabeledTexts {
+    let texts = (1..).zip(opinions(seed, count)).map(|(line, one)| LabeledText {
         label: one.label.to_owned(),
         text: one.text,
         values: Vec::new(),
@@ -45,8 +45,8 @@ fn run(
     config: ClassifyConfig,
     folder: Option<Folder>,
     observer: &mut dyn FnMut(&Event),
-) -> Result<Trained<LabelledCorpus>, TrainError> {
-    let corpus = LabelledCorpus::new(&config, Inherited::default(), &texts(1, 400), &texts(2, 50))?;
+) -> Result<Trained<LabeledCorpus>, TrainError> {
+    let corpus = LabeledCorpus::new(&config, Inherited::default(), &texts(1, 400), &texts(2, 50))?;
     let device = Device::cpu_with(1, Isa::detect());
     Trainer::new(config, corpus, &device, folder)?.run(observer, &AtomicBool::new(false))
 }
@@ -67,7 +67,7 @@ fn a_classifier_learns_and_is_the_same_when_it_is_loaded() {
 
     let loaded = LoadedClassifier::open(&folder, &Device::cpu_with(1, Isa::detect())).unwrap();
     let valid =
-        LabelledExamples::new(&texts(2, 50), &loaded.tokenizer, &loaded.features, &loaded.labels, loaded.cut)
+        LabeledExamples::new(&texts(2, 50), &loaded.tokenizer, &loaded.features, &loaded.labels, loaded.cut)
             .unwrap();
     let assessed = assess(&loaded.model, &loaded.params, &valid, 200);
     assert_eq!((assessed.loss, assessed.accuracy), (best_loss, accuracy));

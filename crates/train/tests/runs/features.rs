@@ -2,27 +2,27 @@
 
 use couplet_data::demo::{Opinion, opinions};
 use couplet_data::random::Random;
-use couplet_data::{FeaturedText, LabelledText, LabelledTexts, Place, Value};
+use couplet_data::{FeaturedText, LabeledText, LabeledTexts, Place, Value};
 use couplet_search::{Folder, LoadedClassifier};
 use couplet_tensor::{Device, Isa};
-use couplet_train::{ClassifyConfig, Inherited, LabelledCorpus, LabelledExamples, Trainer, assess};
+use couplet_train::{ClassifyConfig, Inherited, LabeledCorpus, LabeledExamples, Trainer, assess};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-const COLUMNS: [&str; 2] = ["data.features.colour=category", "data.features.size=number"];
+const COLUMNS: [&str; 2] = ["data.features.color=category", "data.features.size=number"];
 
-/// Texts that say nothing of their labels: large things are large, whatever is said about them. Every fifth has no colour.
-fn texts(seed: u64, count: usize, with_columns: bool) -> LabelledTexts {
+/// Texts that say nothing of their labels: large things are large, whatever is said about them. Every fifth has no color.
+fn texts(seed: u64, count: usize, with_columns: bool) -> LabeledTexts {
     let mut random = Random::new(seed);
     let text = |(line, opinion): (usize, Opinion)| {
         let large = random.below(2) == 1;
         let size = random.below(5) + if large { 10 } else { 1 };
-        let colour = ["red", "green", "blue", "grey"][random.below(4)];
-        let colour = if line % 5 == 0 { Value::Missing } else { Value::Category(colour.to_owned()) };
-        LabelledText {
+        let color = ["red", "green", "blue", "grey"][random.below(4)];
+        let color = if line % 5 == 0 { Value::Missing } else { Value::Category(color.to_owned()) };
+        LabeledText {
             label: if large { "large" } else { "small" }.to_owned(),
             text: opinion.text,
-            values: if with_columns { vec![colour, Value::Number(size as f64)] } else { Vec::new() },
+            values: if with_columns { vec![color, Value::Number(size as f64)] } else { Vec::new() },
             place: Place { path: Path::new("things.csv").into(), line },
         }
     };
@@ -54,14 +54,14 @@ fn config(overrides: &[&str]) -> ClassifyConfig {
 fn train(with_columns: bool, folder: &Folder) -> f64 {
     let config = config(if with_columns { &COLUMNS } else { &[] });
     let (train, valid) = (texts(1, 300, with_columns), texts(2, 100, with_columns));
-    let corpus = LabelledCorpus::new(&config, Inherited::default(), &train, &valid).expect("sound data");
+    let corpus = LabeledCorpus::new(&config, Inherited::default(), &train, &valid).expect("sound data");
     let device = Device::cpu_with(1, Isa::detect());
     let trainer = Trainer::new(config, corpus, &device, Some(folder.clone())).expect("a new folder");
     trainer.run(&mut |_| {}, &AtomicBool::new(false)).expect("a run to its end").best_loss
 }
 
 #[test]
-fn a_label_that_only_a_column_knows_is_learnt_from_it() {
+fn a_label_that_only_a_column_knows_is_learned_from_it() {
     let place = tempfile::tempdir().unwrap();
     let assessed = |with_columns: bool| {
         let folder = Folder::new(place.path().join(if with_columns { "columns" } else { "text" }));
@@ -69,7 +69,7 @@ fn a_label_that_only_a_column_knows_is_learnt_from_it() {
         let loaded = LoadedClassifier::open(&folder, &Device::cpu_with(1, Isa::detect())).unwrap();
         let valid = texts(2, 100, with_columns);
         let examples =
-            LabelledExamples::new(&valid, &loaded.tokenizer, &loaded.features, &loaded.labels, loaded.cut)
+            LabeledExamples::new(&valid, &loaded.tokenizer, &loaded.features, &loaded.labels, loaded.cut)
                 .unwrap();
         let assessed = assess(&loaded.model, &loaded.params, &examples, 200);
         assert_eq!(assessed.loss, best_loss, "what is loaded is what was saved");
@@ -104,7 +104,7 @@ fn columns_are_part_of_the_data() {
             *of_text = Value::Number(size);
         }
         let valid = texts(2, 5, !columns.is_empty());
-        LabelledCorpus::new(&config(columns), Inherited::default(), &train, &valid).unwrap().train.checksum()
+        LabeledCorpus::new(&config(columns), Inherited::default(), &train, &valid).unwrap().train.checksum()
     };
     assert_eq!(corpus(&COLUMNS, 3.0), corpus(&COLUMNS, 3.0));
     assert_ne!(corpus(&COLUMNS, 3.0), corpus(&COLUMNS, 4.0));

@@ -1,10 +1,10 @@
-//! Runs that begin with what another one has learnt, and parts that do not learn.
+//! Runs that begin with what another one has learned, and parts that do not learn.
 
-use crate::classify::texts as labelled;
+use crate::classify::texts as labeled;
 use couplet_search::{Folder, LoadedClassifier, LoadedLanguageModel};
 use couplet_tensor::{Device, Isa, Params};
 use couplet_train::{
-    ClassifyConfig, Event, Inherited, LabelledCorpus, LanguageConfig, Lessons, MetricValue, RunConfig,
+    ClassifyConfig, Event, Inherited, LabeledCorpus, LanguageConfig, Lessons, MetricValue, RunConfig,
     TextCorpus, TrainError, Trainer,
 };
 use std::path::Path;
@@ -70,7 +70,7 @@ fn run<L: Lessons>(trainer: Trainer<L>) -> (Vec<Event>, Vec<f32>) {
 /// A language model of opinions, in a folder.
 fn language_model(folder: &Folder, overrides: &[&str]) -> Vec<Event> {
     let config = language_config(overrides);
-    let texts = |seed, count| labelled(seed, count).texts;
+    let texts = |seed, count| labeled(seed, count).texts;
     let corpus =
         TextCorpus::new(&config, Inherited::default(), &texts(1, 400), &texts(2, 50)).expect("texts");
     run(Trainer::new(config, corpus, &device(), Some(folder.clone())).expect("a run")).0
@@ -86,7 +86,7 @@ fn classifier(
     let init = format!("train.init_from={}", from.path().display());
     let mut config = classify_config(&[&[init.as_str()], overrides].concat());
     let inherited = Inherited::of(&mut config, Some(folder).filter(|_| resume))?;
-    let corpus = LabelledCorpus::new(&config, inherited, &labelled(3, 60), &labelled(4, 20))?;
+    let corpus = LabeledCorpus::new(&config, inherited, &labeled(3, 60), &labeled(4, 20))?;
     let trainer = if resume {
         Trainer::resume(config, corpus, &device(), folder.clone())?
     } else {
@@ -131,7 +131,7 @@ fn a_language_model_learns_and_is_the_same_when_it_is_loaded() {
     assert!(best < 12.0 && best < perplexities[0], "{perplexities:?}");
 
     let loaded = LoadedLanguageModel::open(&folder, &device()).unwrap();
-    let scored = loaded.score(&labelled(2, 50).texts);
+    let scored = loaded.score(&labeled(2, 50).texts);
     let losses: Vec<f64> =
         scored.iter().flat_map(|of| &of.log_probabilities).map(|&log_p| -f64::from(log_p)).collect();
     let loss = losses.iter().sum::<f64>() / losses.len() as f64;
@@ -152,18 +152,18 @@ fn what_is_taken_and_frozen_keeps_its_bits() {
     let from = place.folder("lm");
     language_model(&from, &["train.max_updates=20"]);
     let source = LoadedLanguageModel::open(&from, &device()).unwrap();
-    for (number, optimiser) in
+    for (number, optimizer) in
         [&["train.optimizer=adamw"][..], &["train.optimizer=sgd"], &["train.ema_decay=0.9"]]
             .iter()
             .enumerate()
     {
         let own = place.folder(&format!("classifier-{number}"));
-        let overrides = [&["train.freeze=[\"encoder\"]"], *optimiser].concat();
+        let overrides = [&["train.freeze=[\"encoder\"]"], *optimizer].concat();
         let (events, _) = classifier(&from, &own, false, &overrides).unwrap();
         let loaded = LoadedClassifier::open(&own, &device()).unwrap();
         for param in loaded.params.iter().filter(|&param| loaded.params.name(param).starts_with("encoder")) {
             let name = loaded.params.name(param);
-            assert_eq!(numbers(&loaded.params, name), numbers(&source.params, name), "{name}, {optimiser:?}");
+            assert_eq!(numbers(&loaded.params, name), numbers(&source.params, name), "{name}, {optimizer:?}");
         }
         assert_eq!(loaded.tokenizer.to_json(), source.tokenizer.to_json());
         let reader = ["encoder.embedding", "encoder.l0"].map(str::to_owned).to_vec();
@@ -189,10 +189,10 @@ fn what_is_not_frozen_learns() {
     assert_eq!(numbers(&begun, "encoder.weight_hh_l0"), numbers(&source, "encoder.weight_hh_l0"));
     let later = place.folder("later");
     classifier(&from, &later, false, &["train.init_modules=[\"encoder.l0\"]"]).unwrap();
-    let learnt = later.params(&device()).unwrap();
-    assert_ne!(numbers(&learnt, "encoder.weight_hh_l0"), numbers(&source, "encoder.weight_hh_l0"));
+    let learned = later.params(&device()).unwrap();
+    assert_ne!(numbers(&learned, "encoder.weight_hh_l0"), numbers(&source, "encoder.weight_hh_l0"));
     // Its vectors are its own: those of its own tokens.
-    assert_ne!(numbers(&learnt, "encoder.embedding.weight").len(), 0);
+    assert_ne!(numbers(&learned, "encoder.embedding.weight").len(), 0);
 }
 
 /// Stopped before, at and after the thaw: the same weights as without a stop, and no need of the other model any more.
@@ -268,9 +268,9 @@ fn tokens_have_the_vectors_of_a_file() {
         )
     };
     let corpus = |config: &ClassifyConfig| {
-        let mut texts = labelled(3, 60);
+        let mut texts = labeled(3, 60);
         texts.texts[0] = "The soup was good".to_owned();
-        LabelledCorpus::new(config, Inherited::default(), &texts, &labelled(4, 20)).unwrap()
+        LabeledCorpus::new(config, Inherited::default(), &texts, &labeled(4, 20)).unwrap()
     };
     for (training, stays) in [("'trained'", false), ("'frozen'", true), ("100", true), ("1", false)] {
         let folder = place.folder(&training.replace('\'', ""));

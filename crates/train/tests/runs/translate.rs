@@ -1,4 +1,4 @@
-//! A whole run, on a task that is learnt in seconds: to write a word's letters backwards.
+//! A whole run, on a task that is learned in seconds: to write a word's letters backwards.
 
 use couplet_data::Pair;
 use couplet_data::random::Random;
@@ -75,7 +75,7 @@ fn a_model_learns_is_saved_and_can_be_used() {
     assert_eq!(written.iter().map(|translation| translation.text.clone()).collect::<Vec<_>>(), backwards);
 }
 
-/// Words that are hidden and guesses that are read change what is learnt; with a share of nothing, nothing changes. It still learns.
+/// Words that are hidden and guesses that are read change what is learned; with a share of nothing, nothing changes. It still learns.
 #[test]
 fn what_is_read_can_be_made_worse() {
     let (plain, _) = weights_after(&[]);
@@ -170,7 +170,7 @@ fn accumulated_gradients_are_those_of_all_batches() {
 }
 
 #[test]
-fn every_optimiser_and_schedule_learns() {
+fn every_optimizer_and_schedule_learns() {
     let names = ["adam", "adamw", "sgd", "adafactor", "lion"];
     let schedules = ["constant", "inverse-sqrt", "cosine", "linear", "plateau"];
     let rates = ["0.01", "0.01", "0.3", "0.05", "0.001"];

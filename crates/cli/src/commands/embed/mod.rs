@@ -3,7 +3,7 @@
 mod analogy;
 mod convert;
 mod evaluate;
-mod neighbours;
+mod neighbors;
 mod plot;
 mod train;
 
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example: couplet embed train corpus.txt.gz --out vectors.txt
-Example: couplet embed neighbours king --vectors vectors.txt
+Example: couplet embed neighbors king --vectors vectors.txt
 Example: couplet embed analogy man woman king --vectors vectors.txt")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 #[derive(clap::Subcommand)]
 enum Verb {
     Train(train::Arguments),
-    Neighbours(neighbours::Arguments),
+    Neighbors(neighbors::Arguments),
     Analogy(analogy::Arguments),
     Evaluate(evaluate::Arguments),
     Plot(plot::Arguments),
@@ -36,7 +36,7 @@ enum Verb {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.verb {
         Verb::Train(arguments) => train::run(arguments),
-        Verb::Neighbours(arguments) => neighbours::run(arguments),
+        Verb::Neighbors(arguments) => neighbors::run(arguments),
         Verb::Analogy(arguments) => analogy::run(arguments),
         Verb::Evaluate(arguments) => evaluate::run(arguments),
         Verb::Plot(arguments) => plot::run(arguments),
@@ -123,9 +123,9 @@ impl Lexicon {
     }
 
     /// Prints words with their cosines.
-    fn print(&self, neighbours: &[couplet_embed::Neighbour]) {
-        for neighbour in neighbours {
-            println!("{:7.4}  {}", neighbour.cosine, self.vectors.word(neighbour.number));
+    fn print(&self, neighbors: &[couplet_embed::Neighbor]) {
+        for neighbor in neighbors {
+            println!("{:7.4}  {}", neighbor.cosine, self.vectors.word(neighbor.number));
         }
     }
 }

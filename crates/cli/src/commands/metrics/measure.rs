@@ -6,7 +6,7 @@ use super::{Arguments, Test};
 use crate::failure::Failure;
 use couplet_metrics::{
     Alignment, AlignmentErrorRate, BitsPerCharacter, Bootstrap, EntityF1, Interval, Likelihood, MacroF1,
-    Metric, Perplexity, Signature, Statistics, Tags, distinct, paired_bootstrap, paired_randomisation,
+    Metric, Perplexity, Signature, Statistics, Tags, distinct, paired_bootstrap, paired_randomization,
     references_of_each,
 };
 
@@ -14,14 +14,14 @@ use couplet_metrics::{
 #[derive(Clone, Copy)]
 pub(super) struct Resampling {
     pub(super) bootstrap: usize,
-    pub(super) randomisation: usize,
+    pub(super) randomization: usize,
     pub(super) seed: u64,
 }
 
 impl Resampling {
     pub(super) fn of(arguments: &Arguments) -> Resampling {
         let times = |default| arguments.resamples.unwrap_or(default) as usize;
-        Resampling { bootstrap: times(1000), randomisation: times(10_000), seed: arguments.seed }
+        Resampling { bootstrap: times(1000), randomization: times(10_000), seed: arguments.seed }
     }
 }
 
@@ -171,11 +171,11 @@ fn tagged(system: &Text, reference: &Text) -> Result<Statistics, Failure> {
 
 /// The signature with what was resampled.
 fn signed(signature: Signature, arguments: &Arguments, resampling: Resampling) -> Signature {
-    let Resampling { bootstrap, randomisation, seed } = resampling;
+    let Resampling { bootstrap, randomization, seed } = resampling;
     let signature =
         if draws_lines(arguments) { signature.with_bootstrap(bootstrap, seed) } else { signature };
     match arguments.paired {
-        Some(Test::Ar) => signature.with_randomisation(randomisation, seed),
+        Some(Test::Ar) => signature.with_randomization(randomization, seed),
         _ => signature,
     }
 }
@@ -192,7 +192,7 @@ fn scores(
     arguments: &Arguments,
     resampling: Resampling,
 ) -> Vec<Score> {
-    let Resampling { bootstrap, randomisation, seed } = resampling;
+    let Resampling { bootstrap, randomization, seed } = resampling;
     let bootstrap = Bootstrap { resamples: bootstrap, seed };
     let sums: Vec<Vec<f64>> = systems.iter().map(Statistics::sums).collect();
     let values: Vec<f64> = sums.iter().map(|sums| metric.score(sums)).collect();
@@ -203,7 +203,7 @@ fn scores(
     };
     let p = |system: usize| match arguments.paired {
         Some(Test::Bs) => paired_bootstrap(values[system] - values[0], &drawn[0], &drawn[system]),
-        _ => paired_randomisation(metric, &systems[0], &systems[system], randomisation, seed),
+        _ => paired_randomization(metric, &systems[0], &systems[system], randomization, seed),
     };
     let score = |system: usize| Score {
         value: values[system],

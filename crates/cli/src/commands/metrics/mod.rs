@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     /// Say between which scores 95 % of resampled corpora lie
     #[arg(long)]
     confidence: bool,
-    /// Say how likely a difference to the first system is by chance: by paired bootstrap or approximate randomisation
+    /// Say how likely a difference to the first system is by chance: by paired bootstrap or approximate randomization
     #[arg(long, value_enum, requires = "system")]
     paired: Option<Test>,
     /// Times that lines are drawn again [default: 1000; 10000 for --paired ar]
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
 enum Test {
     /// Paired bootstrap.
     Bs,
-    /// Approximate randomisation.
+    /// Approximate randomization.
     Ar,
 }
 

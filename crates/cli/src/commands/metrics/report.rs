@@ -127,7 +127,7 @@ impl Report {
 fn note(test: Test, resampling: Resampling) -> String {
     let (name, times) = match test {
         Test::Bs => ("paired bootstrap", format!("{} resamples", resampling.bootstrap)),
-        Test::Ar => ("approximate randomisation", format!("{} trials", resampling.randomisation)),
+        Test::Ar => ("approximate randomization", format!("{} trials", resampling.randomization)),
     };
     format!(
         "p: how likely a system as good as the first would differ from it by more than this one does ({name}, {times}, seed {});\n\

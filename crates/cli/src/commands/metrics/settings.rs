@@ -42,7 +42,7 @@ pub(super) struct Settings {
     chrf_eps_smoothing: bool,
     /// Separate marks from words
     #[arg(long, help_heading = "TER")]
-    ter_normalised: bool,
+    ter_normalized: bool,
     /// Leave marks out
     #[arg(long, help_heading = "TER")]
     ter_no_punct: bool,
@@ -105,7 +105,7 @@ impl Settings {
             Choice::Chrf => Box::new(self.chrf(0)),
             Choice::ChrfPlusPlus => Box::new(self.chrf(2)),
             Choice::Ter => Box::new(Ter {
-                normalised: self.ter_normalised,
+                normalized: self.ter_normalized,
                 no_punctuation: self.ter_no_punct,
                 asian: self.ter_asian,
                 case_sensitive: self.ter_case_sensitive,

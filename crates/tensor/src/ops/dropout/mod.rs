@@ -59,7 +59,7 @@ impl Dropout {
         1.0 / (1.0 - self.rate)
     }
 
-    /// What four neighbouring units of a sequence's step are multiplied by.
+    /// What four neighboring units of a sequence's step are multiplied by.
     fn factors(&self, stream: &Stream, example: u32, step: u32, four: u32) -> [f32; 4] {
         let draw = |step, four| stream.at([self.update, example, step, four]);
         let words = match self.scope {

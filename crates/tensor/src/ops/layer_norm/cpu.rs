@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 /// What one number costs, in simple operations.
 pub(crate) const COST: usize = 4;
 
-/// The result, the normalised rows, and `r` of each row.
+/// The result, the normalized rows, and `r` of each row.
 pub(super) fn forward(cpu: &Cpu, x: &Tensor, gain: &Tensor, bias: &Tensor) -> (Tensor, Tensor, Tensor) {
     let (rows, width) = x.shape();
     let [mut y, mut normal] = [(); 2].map(|()| Tensor::scratch(x.device(), rows, width));

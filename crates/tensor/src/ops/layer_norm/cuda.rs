@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("layer_norm", include_str!("layer_norm.cu"));
 
-/// The result, the normalised rows, and `r` of each row.
+/// The result, the normalized rows, and `r` of each row.
 pub(super) fn forward(cuda: &Cuda, x: &Tensor, gain: &Tensor, bias: &Tensor) -> (Tensor, Tensor, Tensor) {
     let (rows, width) = x.shape();
     let [mut y, mut normal] = [(); 2].map(|()| Tensor::scratch(x.device(), rows, width));

@@ -20,7 +20,7 @@ use crate::tape::{Var, record};
 /// Added to the variance, as PyTorch does by default.
 pub const EPSILON: f32 = 1e-5;
 
-/// Normalises each row; see the [module](self).
+/// Normalizes each row; see the [module](self).
 pub fn layer_norm(x: &Var, gain: &Var, bias: &Var) -> Var {
     let _span = profile::span("layer_norm", x.device());
     let width = x.columns();

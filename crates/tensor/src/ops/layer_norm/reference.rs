@@ -1,6 +1,6 @@
 //! As it is defined.
 
-/// Normalises the rows of `x`, which are as long as `gain`.
+/// Normalizes the rows of `x`, which are as long as `gain`.
 pub fn layer_norm(x: &[f64], gain: &[f64], bias: &[f64]) -> Vec<f64> {
     let width = gain.len();
     let row = |x: &[f64]| -> Vec<f64> {

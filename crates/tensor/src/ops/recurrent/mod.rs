@@ -16,8 +16,8 @@
 //! Back, the step's products with `W_state` run step by step; the gradients of the weights are one product each over all
 //! steps.
 //!
-//! With a [`GateNorm`], the shares are normalised before they meet: `gate = LN(W_input·x_t) + LN(W_state·h_{t-1}) + bias`. The
-//! layer is then the loop over single steps, [`by_steps`], with the input's share normalised for all rows at once.
+//! With a [`GateNorm`], the shares are normalized before they meet: `gate = LN(W_input·x_t) + LN(W_state·h_{t-1}) + bias`. The
+//! layer is then the loop over single steps, [`by_steps`], with the input's share normalized for all rows at once.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -43,11 +43,11 @@ pub struct LayerWeights {
     pub bias: Var,
     /// The last rows of `bias_hh`, for the gates whose shares are apart: 1 × apart·hidden
     pub state_bias: Option<Var>,
-    /// Layer normalisation of the gates, or none.
+    /// Layer normalization of the gates, or none.
     pub norm: Option<GateNorm>,
 }
 
-/// Layer normalisation in a recurrent layer, as Ba et al. (2016) have it: the input's and the state's share of the gates by
+/// Layer normalization in a recurrent layer, as Ba et al. (2016) have it: the input's and the state's share of the gates by
 /// itself, each over all gates of a row.
 #[derive(Clone, Debug)]
 pub struct GateNorm {
@@ -57,7 +57,7 @@ pub struct GateNorm {
     pub state: Norm,
 }
 
-/// What a normalised row is multiplied with, and what is added to it.
+/// What a normalized row is multiplied with, and what is added to it.
 #[derive(Clone, Debug)]
 pub struct Norm {
     /// 1 × gates·hidden
@@ -178,7 +178,7 @@ pub fn recurrent(
     Recurrent { states, last: outputs.collect() }
 }
 
-/// The same, as a loop over [`cell_step()`]: what [`recurrent()`] must equal, and what it is where the gates are normalised.
+/// The same, as a loop over [`cell_step()`]: what [`recurrent()`] must equal, and what it is where the gates are normalized.
 pub fn by_steps(
     cell: AnyCell,
     x: &Var,

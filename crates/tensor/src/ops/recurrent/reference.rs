@@ -15,7 +15,7 @@ pub struct Weights<'a> {
     pub bias: &'a [f64],
     /// apart·hidden, or empty
     pub state_bias: &'a [f64],
-    /// Layer normalisation of the gates, or none.
+    /// Layer normalization of the gates, or none.
     pub norm: Option<Norm<'a>>,
 }
 

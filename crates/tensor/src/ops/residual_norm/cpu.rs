@@ -3,7 +3,7 @@ use crate::ops::dropout::DropoutMask;
 use crate::ops::layer_norm::cpu::{Backward, COST, Forward};
 use crate::tensor::Tensor;
 
-/// The outputs, the normalised rows before gain and bias, and the inverse deviation of each row.
+/// The outputs, the normalized rows before gain and bias, and the inverse deviation of each row.
 pub(super) fn forward(
     cpu: &Cpu,
     [x, f, gain, bias]: [&Tensor; 4],

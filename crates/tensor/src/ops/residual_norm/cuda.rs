@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("residual_norm", include_str!("residual_norm.cu"));
 
-/// The outputs, the normalised rows before gain and bias, and the inverse deviation of each row.
+/// The outputs, the normalized rows before gain and bias, and the inverse deviation of each row.
 pub(super) fn forward(
     cuda: &Cuda,
     [x, f, gain, bias]: [&Tensor; 4],

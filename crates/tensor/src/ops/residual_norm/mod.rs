@@ -1,4 +1,4 @@
-//! What a layer adds to what it read, and that normalised: `s = x + drop(f)` and `y = (s − mean) / √(variance + ε) ⊙ gain + bias`.
+//! What a layer adds to what it read, and that normalized: `s = x + drop(f)` and `y = (s − mean) / √(variance + ε) ⊙ gain + bias`.
 //!
 //! | | shape |
 //! |---|---|
@@ -19,7 +19,7 @@ use crate::ops::layer_norm;
 use crate::profile;
 use crate::tape::{Var, record};
 
-/// The sum and the sum normalised; see the [module](self).
+/// The sum and the sum normalized; see the [module](self).
 pub fn residual_norm(x: &Var, f: &Var, dropped: Option<&DropoutMask>, gain: &Var, bias: &Var) -> [Var; 2] {
     let _span = profile::span("residual_norm", x.device());
     let width = x.columns();

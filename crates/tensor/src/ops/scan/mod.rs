@@ -20,7 +20,7 @@
 //! context is computed first and enters the state, where `c_0` is the context of the first state.
 //!
 //! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score. Where the gates
-//! of a layer are [normalised](crate::ops::GateNorm) or attention is bent, it is that loop.
+//! of a layer are [normalized](crate::ops::GateNorm) or attention is bent, it is that loop.
 //! [`Scan::advance`] is one step of it, for a search, in which several rows may go on from one.
 
 mod cpu;
@@ -179,7 +179,7 @@ impl Scan {
 
     /// One step of a search, without a way back: row `i` goes on from row `from[i]` of the state. It equals [`Scan::step`] from
     /// these rows. On the processor, what the state adds to the gates is computed once for each of its rows; where
-    /// gates are normalised or attention is bent, it is that step itself.
+    /// gates are normalized or attention is bent, it is that step itself.
     pub fn advance(&self, x: &Var, state: &ScanState, from: &[u32], memory: &Memory) -> (ScanState, Var) {
         let own = state.select(from);
         if self.is_by_steps() {

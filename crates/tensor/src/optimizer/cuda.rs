@@ -3,7 +3,7 @@ use crate::cuda::{Arg, Cuda, Launch, Pointer, Source};
 use crate::tensor::Tensor;
 use std::ops::Range;
 
-pub(crate) const SOURCE: Source = Source::plain("optimiser", include_str!("optimiser.cu"));
+pub(crate) const SOURCE: Source = Source::plain("optimizer", include_str!("optimizer.cu"));
 
 /// Blocks that sum squares: always as many, so that the sum always has the same order.
 const BLOCKS: usize = 1024;

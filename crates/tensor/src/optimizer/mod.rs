@@ -128,28 +128,28 @@ struct AdamStep {
 
 /// A rule, and what it remembers from step to step.
 #[derive(Debug)]
-pub struct Optimiser {
+pub struct Optimizer {
     rule: Rule,
     clip: Option<f32>,
     steps: u64,
     moments: Vec<Tensor>,
 }
 
-impl Optimiser {
+impl Optimizer {
     /// A rule at its beginning. Gradients are not clipped.
-    pub fn new(rule: Rule) -> Optimiser {
-        Optimiser { rule, clip: None, steps: 0, moments: Vec::new() }
+    pub fn new(rule: Rule) -> Optimizer {
+        Optimizer { rule, clip: None, steps: 0, moments: Vec::new() }
     }
 
     /// Adam with its usual settings.
-    pub fn adam() -> Optimiser {
-        Optimiser::new(Rule::ADAM)
+    pub fn adam() -> Optimizer {
+        Optimizer::new(Rule::ADAM)
     }
 
     /// With the gradients scaled down where the norm of all together is larger than this.
     #[must_use]
-    pub fn clipped(self, limit: f32) -> Optimiser {
-        Optimiser { clip: Some(limit), ..self }
+    pub fn clipped(self, limit: f32) -> Optimizer {
+        Optimizer { clip: Some(limit), ..self }
     }
 
     /// How many steps it has made.
@@ -184,7 +184,7 @@ impl Optimiser {
         norm
     }
 
-    /// As [`Optimiser::step`], with a norm that is known already.
+    /// As [`Optimizer::step`], with a norm that is known already.
     pub fn step_with(&mut self, params: &mut Params, rate: f32, norm: Option<&Tensor>) {
         let device = params.device().clone();
         let _span = profile::enter(self.rule.name(), Phase::Update, &device);

@@ -2,7 +2,7 @@
 
 use crate::support::{HAND, VALUES, any_device, assert_close, devices, numbers, widen};
 use couplet_tensor::ops::scale;
-use couplet_tensor::optimiser::{Average, Optimiser, Rule, adafactor, gradient_norm, reference};
+use couplet_tensor::optimizer::{Average, Optimizer, Rule, adafactor, gradient_norm, reference};
 use couplet_tensor::{Device, Init, Param, Params, Tape, Tensor};
 
 /// Gives a parameter these gradients: those of `Σ gradient · weight`.
@@ -120,8 +120,8 @@ fn equals_reference(rule: Rule, clip: Option<f32>, large: usize) {
     for device in devices() {
         let (mut params, added) = model(&device, large);
         let lengths = [21, 1, large];
-        let new = Optimiser::new(rule);
-        let mut optimiser = match clip {
+        let new = Optimizer::new(rule);
+        let mut optimizer = match clip {
             Some(limit) => new.clipped(limit),
             None => new,
         };
@@ -134,7 +134,7 @@ fn equals_reference(rule: Rule, clip: Option<f32>, large: usize) {
                 gradient.iter().for_each(|gradient| set_gradient(&mut params, param, gradient));
             }
             let norm = all.iter().map(|g| g * g).sum::<f64>().sqrt();
-            let got = optimiser.step(&mut params, RATE);
+            let got = optimizer.step(&mut params, RATE);
             assert_eq!(got.is_some(), clip.is_some(), "a norm where there is a limit");
             got.into_iter().for_each(|got| assert_close("norm", &got.to_vec(), &[norm], VALUES));
             let clipped = clip.map_or_else(|| all.clone(), |limit| reference::clip(&all, f64::from(limit)));
@@ -212,33 +212,33 @@ fn a_matrix_of_one_number_is_that_number_to_adafactor() {
 fn two_steps(rule: Rule, side: usize) -> [f32; 2] {
     let mut params = Params::new(&any_device(), 0);
     let param = params.add("w", side, side, Init::Constant(1.0));
-    let mut optimiser = Optimiser::new(rule);
+    let mut optimizer = Optimizer::new(rule);
     [2.0, -1.0].map(|gradient| {
         set_gradient(&mut params, param, &vec![gradient; side * side]);
-        optimiser.step(&mut params, 0.5);
+        optimizer.step(&mut params, 0.5);
         weights(&params)[0]
     })
 }
 
-/// Two runs of six steps, one of them with another optimiser after the third: the same bits.
+/// Two runs of six steps, one of them with another optimizer after the third: the same bits.
 #[test]
-fn an_optimiser_goes_on_where_another_one_was() {
+fn an_optimizer_goes_on_where_another_one_was() {
     let rules = [adam(0.1), Rule::Sgd { momentum: 0.9 }, Rule::Adafactor { decay: 0.0 }];
     for rule in rules {
         let run = |change_after: usize| {
             let (mut params, added) = model(&any_device(), 50);
-            let mut optimiser = Optimiser::new(rule).clipped(1.0);
+            let mut optimizer = Optimizer::new(rule).clipped(1.0);
             for step in 1..=6 {
                 for (&param, gradient) in added.iter().zip(gradients(step, [21, 1, 50])) {
                     gradient.iter().for_each(|gradient| set_gradient(&mut params, param, gradient));
                 }
-                optimiser.step(&mut params, 0.1);
+                optimizer.step(&mut params, 0.1);
                 if step == change_after {
-                    let moments: Vec<Vec<f32>> = optimiser.moments().iter().map(Tensor::to_vec).collect();
-                    let mut next = Optimiser::new(rule).clipped(1.0);
+                    let moments: Vec<Vec<f32>> = optimizer.moments().iter().map(Tensor::to_vec).collect();
+                    let mut next = Optimizer::new(rule).clipped(1.0);
                     assert!(!next.restore(&mut params, 3, &[]), "without what it needs");
-                    assert!(next.restore(&mut params, optimiser.steps(), &moments));
-                    optimiser = next;
+                    assert!(next.restore(&mut params, optimizer.steps(), &moments));
+                    optimizer = next;
                 }
             }
             weights(&params)
@@ -273,7 +273,7 @@ fn the_first_step_by_hand() {
     // w = 1 − 0.5·2/√4 = 0.5: the first step is the rate, in the direction of the gradient.
     let mut params = Params::new(&any_device(), 0);
     let param = params.add("w", 1, 1, Init::Constant(1.0));
-    let mut adam = Optimiser::adam();
+    let mut adam = Optimizer::adam();
     set_gradient(&mut params, param, &[2.0]);
     adam.step(&mut params, 0.5);
     assert_close("first step", &weights(&params), &[0.5], HAND);
@@ -304,7 +304,7 @@ fn what_gets_no_gradient_stays() {
     let (mut params, added) = model(&any_device(), 9);
     let before = weights(&params);
     set_gradient(&mut params, added[0], &[1.0; 21]);
-    Optimiser::adam().step(&mut params, 0.1);
+    Optimizer::adam().step(&mut params, 0.1);
     let after = weights(&params);
     assert!(before[..21].iter().zip(&after[..21]).all(|(before, after)| before != after));
     assert_eq!(before[21..], after[21..]);
@@ -315,7 +315,7 @@ fn a_step_begins_anew() {
     let (mut params, added) = model(&any_device(), 9);
     set_gradient(&mut params, added[1], &[5.0]);
     assert_eq!(params.gradient(added[1]), [5.0]);
-    Optimiser::adam().step(&mut params, 0.1);
+    Optimizer::adam().step(&mut params, 0.1);
     assert_eq!(params.gradient(added[1]), [0.0]);
     set_gradient(&mut params, added[1], &[2.0]);
     assert_eq!(params.gradient(added[1]), [2.0]);

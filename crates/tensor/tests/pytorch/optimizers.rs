@@ -1,9 +1,9 @@
-//! Five steps of each optimiser.
+//! Five steps of each optimizer.
 
 use crate::TOLERANCE;
 use crate::fixture::{Fixture, Layout, Report, devices};
 use couplet_tensor::ops::scale;
-use couplet_tensor::optimiser::{Optimiser, Rule};
+use couplet_tensor::optimizer::{Optimizer, Rule};
 use couplet_tensor::{Init, Params, Tape};
 
 const STEPS: usize = 5;
@@ -11,7 +11,7 @@ const RATE: f32 = 0.01;
 
 #[test]
 fn steps_are_those_of_pytorch() {
-    let fixture = Fixture::read("optimisers");
+    let fixture = Fixture::read("optimizers");
     let mut report = Report::default();
     let rules = [
         ("adam", Rule::ADAM),
@@ -29,7 +29,7 @@ fn steps_are_those_of_pytorch() {
                 params.set(param, &array.numbers);
                 param
             });
-            let mut optimiser = Optimiser::new(rule);
+            let mut optimizer = Optimizer::new(rule);
             for step in 0..STEPS {
                 let tape = Tape::new();
                 // A parameter holds no gradient of its own: it needs an operation to go back through.
@@ -40,7 +40,7 @@ fn steps_are_those_of_pytorch() {
                 });
                 let pairs: Vec<_> = same.iter().zip(upstream).collect();
                 tape.backward_from(&pairs, &mut params);
-                optimiser.step(&mut params, RATE);
+                optimizer.step(&mut params, RATE);
                 for param in added {
                     let name = format!("{case}/after{step}/{}", params.name(param));
                     let expected = fixture.array(&name);
@@ -49,5 +49,5 @@ fn steps_are_those_of_pytorch() {
             }
         }
     }
-    println!("optimisers: {}", report.finish());
+    println!("optimizers: {}", report.finish());
 }

@@ -8,7 +8,7 @@ use crate::kernel::dot;
 
 /// A word and how near it is: the cosine of the angle, from −1 to 1.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Neighbour {
+pub struct Neighbor {
     /// The word's number among the vectors.
     pub number: usize,
     /// 1 for the same direction, 0 for a right angle, −1 for the opposite.
@@ -55,7 +55,7 @@ impl Directions {
     }
 
     /// The words nearest to a vector, the nearest first, of those that may be.
-    pub fn nearest(&self, query: &[f32], count: usize, may_be: impl Fn(usize) -> bool) -> Vec<Neighbour> {
+    pub fn nearest(&self, query: &[f32], count: usize, may_be: impl Fn(usize) -> bool) -> Vec<Neighbor> {
         assert_eq!(
             query.len(),
             self.dimension,
@@ -64,12 +64,12 @@ impl Directions {
             self.dimension
         );
         let query = direction(query);
-        let mut nearest: Vec<Neighbour> = Vec::with_capacity(count + 1);
+        let mut nearest: Vec<Neighbor> = Vec::with_capacity(count + 1);
         let take = |number, cosine| {
             let is_near = nearest.len() < count || nearest.last().is_some_and(|last| cosine > last.cosine);
             if is_near && may_be(number) {
                 let place = nearest.partition_point(|other| other.cosine >= cosine);
-                nearest.insert(place, Neighbour { number, cosine });
+                nearest.insert(place, Neighbor { number, cosine });
                 nearest.truncate(count);
             }
             cosine
@@ -109,7 +109,7 @@ pub fn analogy(
     [a, b, c]: [&[f32]; 3],
     count: usize,
     may_be: impl Fn(usize) -> bool,
-) -> Vec<Neighbour> {
+) -> Vec<Neighbor> {
     let [a, b, c] = [a, b, c].map(direction);
     let query: Vec<f32> = a.iter().zip(&b).zip(&c).map(|((a, b), c)| b - a + c).collect();
     directions.nearest(&query, count, may_be)

@@ -5,7 +5,7 @@ use couplet_embed::Directions;
 /// Show the words whose vectors point nearly the same way, the nearest first.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example: couplet embed neighbours king green --vectors vectors.txt -n 5
+Example: couplet embed neighbors king green --vectors vectors.txt -n 5
 
 The number before a word is the cosine of the angle between the two vectors: 1 for the same direction, 0 for a right angle.")]
 pub(crate) struct Arguments {

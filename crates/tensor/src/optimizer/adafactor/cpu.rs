@@ -2,8 +2,8 @@ use super::{Place, SMALLEST, SMALLEST_WEIGHT, Step};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::sums::dot;
-use crate::optimiser::Clip;
-use crate::optimiser::cpu::{factor, square_sum};
+use crate::optimizer::Clip;
+use crate::optimizer::cpu::{factor, square_sum};
 use crate::tensor::Tensor;
 
 pub(super) fn apply(

@@ -1,7 +1,7 @@
 use super::{Place, SMALLEST, SMALLEST_WEIGHT, Step};
 use crate::cuda::{Arg, Cuda, Launch, Pointer, Source};
-use crate::optimiser::Clip;
-use crate::optimiser::cuda::clipping;
+use crate::optimizer::Clip;
+use crate::optimizer::cuda::clipping;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("adafactor", include_str!("adafactor.cu"));
