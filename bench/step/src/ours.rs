@@ -206,7 +206,7 @@ fn is_transformer(params: &Params) -> bool {
 }
 
 fn twins_name(name: &str) -> String {
-    let name = name.replace("decoder.mix", "mix").replace("decoder.output", "out");
+    let name = name.replace("decoder.attentional", "mix").replace("decoder.output", "out");
     match name.as_str() {
         "encoder.embedding.weight" => "source_embedding".to_owned(),
         "decoder.embedding.weight" => "target_embedding".to_owned(),

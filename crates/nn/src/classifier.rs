@@ -3,7 +3,7 @@
 use crate::config::{ClassifierConfig, ConfigError, ContextKind, OutputKind, PoolingConfig, PoolingKind};
 use crate::context::pooled;
 use crate::encoder::{Encoded, Encoder};
-use crate::layer::{Dropout, Linear};
+use crate::layer::{Dropout, DropoutSite, Linear};
 use crate::pass::Pass;
 use crate::seq2seq::Loss;
 use crate::tokens::{LabeledBatch, Packed};
@@ -13,15 +13,12 @@ use couplet_tensor::ops::{
 use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
-/// The number under which the feature drops.
-const DROPOUT: u32 = 300;
-
 /// A model from texts to labels. Its weights live in the [`Params`] that it was added to.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     encoder: Encoder,
     feature: PoolingConfig,
-    dropout: Dropout,
+    dropout: DropoutSite,
     /// How many numbers stand beside a text.
     beside: usize,
     dense: Linear,
@@ -43,7 +40,11 @@ impl Classifier {
         Ok(Classifier {
             encoder: Encoder::new(params, &config.encoder, vocabulary),
             feature: config.pooling.clone(),
-            dropout: Dropout::of_numbers(config.classifier.dropout, false),
+            dropout: DropoutSite::new(
+                params,
+                "classifier.dropout",
+                Dropout::of_numbers(config.classifier.dropout, false),
+            ),
             beside,
             dense: Linear::new(params, "classifier", inputs, outputs, true),
             output: config.classifier.output,
@@ -90,7 +91,7 @@ impl Classifier {
         let feature = self.feature_of(&encoded); // [batch, feature]
         let examples = texts.rows.examples();
         let once = SequenceLayout::with_examples(&vec![1; examples.len()], examples);
-        let feature = pass.dropout(feature, &Arc::new(once), self.dropout, DROPOUT);
+        let feature = pass.dropout(feature, &Arc::new(once), &self.dropout);
         match self.beside {
             0 => feature,
             // These are few, and each is the only one of its kind: none is dropped.

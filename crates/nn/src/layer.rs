@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::pass::Pass;
 use couplet_tensor::activation::Tanh;
 use couplet_tensor::ops::{
-    AnyCell, DropoutScope, GateNorm, LayerWeights, Norm, Recurrent, dense, embedding, linear, recurrent,
+    self, AnyCell, DropoutScope, GateNorm, LayerWeights, Norm, Recurrent, dense, embedding, linear, recurrent,
 };
 use couplet_tensor::{Direction, Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
@@ -106,6 +106,27 @@ impl Dropout {
     }
 }
 
+/// A point of a model at which values are dropped while training, with random numbers of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct DropoutSite {
+    rate: f32,
+    scope: DropoutScope,
+    /// The random stream of its masks: the hash of its path.
+    stream: u64,
+}
+
+impl DropoutSite {
+    /// The site of a path such as `encoder.layers.0.dropout1`, which no other site and no parameter of the model has.
+    pub fn new(params: &mut Params, path: &str, Dropout { rate, together }: Dropout) -> DropoutSite {
+        DropoutSite { rate, scope: together, stream: params.claim_stream(path) }
+    }
+
+    /// Dropout in an update of a run, as an operation takes it.
+    pub(crate) fn in_update(&self, seed: u64, update: u32) -> ops::Dropout {
+        ops::Dropout { rate: self.rate, seed, update, stream: self.stream, scope: self.scope }
+    }
+}
+
 fn norm(pass: &Pass, [gain, bias]: NormParams) -> Norm {
     Norm { gain: pass.var(gain), bias: pass.var(bias) }
 }
@@ -159,9 +180,7 @@ impl RecurrentLayer {
             }));
         }
         if let Some(forget) = cell.forget_bias {
-            let mut bias = params.tensor(layer.bias).to_vec();
-            bias[FORGET * hidden..(FORGET + 1) * hidden].fill(forget);
-            params.set(layer.bias, &bias);
+            params.fill(layer.bias, FORGET * hidden..(FORGET + 1) * hidden, forget);
         }
         layer
     }

@@ -6,23 +6,23 @@
 use crate::pass::Pass;
 use crate::tokens::{Batch, NextTokens, Packed};
 
-/// What random numbers are drawn for.
-const HIDDEN_SOURCE: u32 = 0;
-const HIDDEN_TARGET: u32 = 1;
-const GUESSED: u32 = 2;
+/// The paths that random numbers are drawn for.
+const SOURCE_WORDS: &str = "encoder.word_dropout";
+const TARGET_WORDS: &str = "decoder.word_dropout";
+const GUESSES: &str = "decoder.scheduled_sampling";
 
 impl Packed {
     /// Makes a share of the tokens `unknown`, while training.
     pub fn hide(&mut self, pass: &Pass, share: f32, unknown: u32) {
-        self.replace(pass, share, HIDDEN_SOURCE, 0, |_| unknown);
+        self.replace(pass, share, SOURCE_WORDS, 0, |_| unknown);
     }
 
     /// Replaces a share of the tokens from a step on; `by` gets the number of the row.
-    fn replace(&mut self, pass: &Pass, share: f32, purpose: u32, from: usize, by: impl Fn(usize) -> u32) {
+    fn replace(&mut self, pass: &Pass, share: f32, path: &str, from: usize, by: impl Fn(usize) -> u32) {
         if share == 0.0 {
             return;
         }
-        let Some(draws) = pass.draws(&self.rows, purpose) else { return };
+        let Some(draws) = pass.draws(&self.rows, path) else { return };
         for (row, (_, step)) in self.rows.places().enumerate() {
             if step >= from && draws[row] < share {
                 self.tokens[row] = by(row);
@@ -36,7 +36,7 @@ impl Batch {
     /// target stays.
     pub fn hide(&mut self, pass: &Pass, [sources, targets]: [f32; 2], unknown: u32) {
         self.source.hide(pass, sources, unknown);
-        self.input.replace(pass, targets, HIDDEN_TARGET, 1, |_| unknown);
+        self.input.replace(pass, targets, TARGET_WORDS, 1, |_| unknown);
     }
 
     /// Makes a share of the tokens that the decoder reads those that it would have written in their place, given as its guess in
@@ -47,14 +47,14 @@ impl Batch {
             let (place, step) = rows.locate(row);
             guesses[rows.row(place, step - 1)]
         };
-        self.input.replace(pass, share, GUESSED, 1, before);
+        self.input.replace(pass, share, GUESSES, 1, before);
     }
 }
 
 impl NextTokens {
     /// Makes a share of the tokens that are read `unknown`, while training. The first of each text stays.
     pub fn hide(&mut self, pass: &Pass, share: f32, unknown: u32) {
-        self.input.replace(pass, share, HIDDEN_SOURCE, 1, |_| unknown);
+        self.input.replace(pass, share, SOURCE_WORDS, 1, |_| unknown);
     }
 }
 
@@ -109,6 +109,17 @@ mod tests {
         let mut some = batch(&[40]);
         some.hide(&Pass::inference(&Params::new(&Device::cpu(), 1)), [0.5, 0.5], 1);
         assert_eq!((count(&some.source.tokens, 1), count(&some.input.tokens, 1)), (0, 0));
+    }
+
+    /// Of the same sequence, each path draws its own numbers.
+    #[test]
+    fn each_path_has_its_own_draws() {
+        with(1, |pass| {
+            let rows = couplet_tensor::SequenceLayout::new(&[8]);
+            let [source, target, guesses] =
+                [SOURCE_WORDS, TARGET_WORDS, GUESSES].map(|path| pass.draws(&rows, path).expect("it trains"));
+            assert!(source != target && target != guesses && source != guesses);
+        });
     }
 
     /// With a share of all: only the first token is read as it is, and every one is predicted.

@@ -2,7 +2,8 @@
 //!
 //! A part is what its parameters' names begin with, up to a dot: `encoder`, `encoder.embedding`, `encoder.layers.0`, or a whole name. The
 //! layers of a recurrent stack, whose numbers PyTorch puts at the end of its names, are parts as well: `encoder.l0` is
-//! `encoder.weight_ih_l0`, `encoder.weight_hh_l0_reverse` and so on, and `encoder.attention_l0` where it looks at its own states.
+//! `encoder.weight_ih_l0`, `encoder.weight_hh_l0_reverse` and so on, and `encoder.intra_attention_l0` where it looks at its own
+//! states.
 
 /// Whether a parameter belongs to a part.
 ///
@@ -27,7 +28,8 @@ pub fn layer(name: &str) -> Option<&str> {
         let start = name.len() - rest.len() - "layers.".len();
         return name.get(start..start + "layers.".len() + number.len());
     }
-    let (_, layer) = ["_ih_", "_hh_", ".attention_"].into_iter().find_map(|mark| name.split_once(mark))?;
+    let (_, layer) =
+        ["_ih_", "_hh_", ".intra_attention_"].into_iter().find_map(|mark| name.split_once(mark))?;
     layer.split(['_', '.']).next()
 }
 
@@ -71,8 +73,8 @@ mod tests {
         assert!(belongs("encoder.layers.1.norm1.weight", "encoder.layers.1"));
         assert!(belongs("encoder.weight_ih_l0", "encoder.weight_ih_l0"));
         assert!(belongs("encoder.norm_weight_hh_l1", "encoder.l1"));
-        assert!(belongs("encoder.attention_l1_reverse.key.weight", "encoder.l1"));
-        assert!(belongs("encoder.attention_l1.vector", "encoder.l1"));
+        assert!(belongs("encoder.intra_attention_l1_reverse.key.weight", "encoder.l1"));
+        assert!(belongs("encoder.intra_attention_l1.vector", "encoder.l1"));
         assert!(!belongs("decoder.attention.key.weight", "decoder.l1"));
         for part in ["enc", "encoder.l1", "encoder.weight", "decoder", ""] {
             assert!(!belongs("encoder.weight_ih_l10", part), "{part}");

@@ -1,8 +1,8 @@
 //! One pass through a model: where its weights come from, and whether it learns.
 
-use crate::layer::Dropout;
+use crate::layer::DropoutSite;
 use couplet_tensor::ops;
-use couplet_tensor::random::{Stream, unit};
+use couplet_tensor::random::{Stream, hash_path, unit};
 use couplet_tensor::{Param, Params, SequenceLayout, Tape, Var};
 use std::sync::Arc;
 
@@ -58,12 +58,12 @@ impl<'a> Pass<'a> {
         self.training.map(|training| training.update)
     }
 
-    /// A random number from 0 to below 1 for each packed row, while training: one that follows from the sequence's own number and its
-    /// step.
-    pub(crate) fn draws(&self, rows: &SequenceLayout, purpose: u32) -> Option<Vec<f32>> {
+    /// A random number from 0 to below 1 for each packed row, while training: one that follows from the path of what it is drawn for,
+    /// the sequence's own number and its step.
+    pub(crate) fn draws(&self, rows: &SequenceLayout, path: &str) -> Option<Vec<f32>> {
         let Training { seed, update, .. } = self.training?;
         // Not the numbers that dropout or the first weights are drawn from.
-        let stream = Stream::new(seed ^ 0x776f_7264_7321_7721, purpose);
+        let stream = Stream::new(seed ^ 0x776f_7264_7321_7721, hash_path(path));
         let draw = |(place, step): (usize, usize)| {
             unit(stream.at([update, rows.examples()[place], step as u32, 0])[0])
         };
@@ -71,21 +71,17 @@ impl<'a> Pass<'a> {
     }
 
     /// Dropout inside of an operation, while training; as [`Pass::dropout`] otherwise.
-    pub fn dropped(&self, rows: &Arc<SequenceLayout>, how: Dropout, layer: u32) -> Option<ops::DropoutMask> {
-        let Dropout { rate, together } = how;
+    pub fn dropped(&self, rows: &Arc<SequenceLayout>, site: &DropoutSite) -> Option<ops::DropoutMask> {
         self.training.map(|Training { seed, update, .. }| ops::DropoutMask {
-            how: ops::Dropout { rate, seed, update, layer, scope: together },
+            how: site.in_update(seed, update),
             rows: Arc::clone(rows),
         })
     }
 
-    /// Drops numbers of a layer's output while training. Every layer that drops has a number of its own.
-    pub fn dropout(&self, x: Var, rows: &Arc<SequenceLayout>, how: Dropout, layer: u32) -> Var {
-        let Dropout { rate, together } = how;
+    /// Drops numbers of packed rows while training.
+    pub fn dropout(&self, x: Var, rows: &Arc<SequenceLayout>, site: &DropoutSite) -> Var {
         match self.training {
-            Some(Training { seed, update, .. }) => {
-                ops::dropout(&x, rows, ops::Dropout { rate, seed, update, layer, scope: together })
-            }
+            Some(Training { seed, update, .. }) => ops::dropout(&x, rows, site.in_update(seed, update)),
             None => x,
         }
     }

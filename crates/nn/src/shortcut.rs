@@ -1,35 +1,41 @@
 //! The way past a recurrent layer: `y = x + f(x)`.
 
-use crate::layer::Dropout;
+use crate::layer::{Dropout, DropoutSite};
 use crate::pass::Pass;
 use couplet_tensor::ops::{DropoutScope, add};
-use couplet_tensor::{SequenceLayout, Var};
+use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
 
 /// What layers read is added to their output, from one layer on.
 ///
 /// While training, a share of the sequences goes past a layer and leaves it out: `y = x`, and `y = x + f(x) / (1 − share)` for the
 /// others (stochastic depth, Huang et al., 2016). A deep stack then learns as many shallower ones do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shortcut {
-    /// The first layer that has one; the lowest is 0.
-    from: Option<usize>,
-    /// Of the outputs of such layers.
-    dropout: Dropout,
-    /// The number under which the lowest layer's output would be dropped.
-    number: u32,
+    /// For each layer that has one, the site at which sequences leave the layer out.
+    sites: Vec<Option<DropoutSite>>,
 }
 
 impl Shortcut {
-    /// From a layer on, the lowest being 1 as users count.
-    pub(crate) fn new(from: Option<usize>, share: f32, number: u32) -> Shortcut {
+    /// Of so many layers of `name`, from one on, the first being 1 as users count. Its sites are `name.l0.stochastic_depth` and so on.
+    pub(crate) fn new(
+        params: &mut Params,
+        name: &str,
+        layers: usize,
+        from: Option<usize>,
+        share: f32,
+    ) -> Shortcut {
         let dropout = Dropout { rate: share, together: DropoutScope::Sequence };
-        Shortcut { from: from.map(|from| from - 1), dropout, number }
+        let site = |layer: usize| {
+            from.is_some_and(|from| layer + 1 >= from)
+                .then(|| DropoutSite::new(params, &format!("{name}.l{layer}.stochastic_depth"), dropout))
+        };
+        Shortcut { sites: (0..layers).map(site).collect() }
     }
 
     /// Whether it leads past a layer, the lowest being 0.
     pub(crate) fn is_around(&self, layer: usize) -> bool {
-        self.from.is_some_and(|from| layer >= from)
+        self.sites[layer].is_some()
     }
 
     /// The output of a layer, together with what it read.
@@ -41,10 +47,10 @@ impl Shortcut {
         read: &Var,
         rows: &Arc<SequenceLayout>,
     ) -> Var {
-        if !self.is_around(layer) {
-            return output;
+        match &self.sites[layer] {
+            Some(site) => add(&pass.dropout(output, rows, site), read),
+            None => output,
         }
-        add(&pass.dropout(output, rows, self.dropout, self.number + layer as u32), read)
     }
 }
 
@@ -53,11 +59,12 @@ mod tests {
     use super::*;
     use crate::pass::Training;
     use crate::testing::matrix;
-    use couplet_tensor::{Device, Params, Tape};
+    use couplet_tensor::{Device, Tape};
 
     /// What becomes of 100 sequences of two steps that read 10 and whose layer's output is 1.
-    fn joined(shortcut: Shortcut, layer: usize, training: bool) -> Vec<f32> {
-        let (params, tape) = (Params::new(&Device::cpu(), 1), Tape::new());
+    fn joined(from: Option<usize>, layer: usize, training: bool) -> Vec<f32> {
+        let (mut params, tape) = (Params::new(&Device::cpu(), 1), Tape::new());
+        let shortcut = Shortcut::new(&mut params, "encoder", 6, from, 0.5);
         let pass = match training {
             true => Pass::training(&params, Training { tape: &tape, seed: 1, update: 3 }),
             false => Pass::inference(&params),
@@ -69,20 +76,18 @@ mod tests {
     /// 10 + 1 from the second layer on; the lowest has none.
     #[test]
     fn what_was_read_is_added() {
-        let shortcut = Shortcut::new(Some(2), 0.5, 0);
-        assert_eq!(joined(shortcut, 1, false), [11.0; 200]);
-        assert_eq!(joined(shortcut, 0, false), [1.0; 200]);
-        assert_eq!(joined(shortcut, 0, true), [1.0; 200]);
-        assert_eq!(joined(Shortcut::new(None, 0.0, 0), 5, true), [1.0; 200]);
+        assert_eq!(joined(Some(2), 1, false), [11.0; 200]);
+        assert_eq!(joined(Some(2), 0, false), [1.0; 200]);
+        assert_eq!(joined(Some(2), 0, true), [1.0; 200]);
+        assert_eq!(joined(None, 5, true), [1.0; 200]);
     }
 
     /// About half of the sequences leave the layer out, and it counts twice for the others: 10, or 10 + 2·1. Rows are step after
     /// step, so that sequence `i` has the rows `i` and `100 + i`. Of 100, a standard deviation is 5.
     #[test]
     fn a_share_goes_past_a_layer_while_training() {
-        let shortcut = Shortcut::new(Some(2), 0.5, 0);
         let of_layer = |layer| {
-            let rows = joined(shortcut, layer, true);
+            let rows = joined(Some(2), layer, true);
             assert_eq!(rows[..100], rows[100..], "all steps go the same way");
             assert!(rows.iter().all(|&number| number == 10.0 || number == 12.0), "{rows:?}");
             rows

@@ -3,7 +3,7 @@
 //! of keys and values, since the source's states may have another width.
 
 use crate::config::{FeedForwardKind, NormPlace, PositionKind};
-use crate::layer::{Dropout, Linear};
+use crate::layer::{Dropout, DropoutSite, Linear};
 use crate::pass::Pass;
 use couplet_tensor::activation::Relu;
 use couplet_tensor::ops::dense::{GatedGelu, Gelu};
@@ -223,6 +223,8 @@ pub(crate) struct FeedForward {
     first: Linear,
     second: Linear,
     kind: FeedForwardKind,
+    /// Of the hidden units.
+    dropout: DropoutSite,
 }
 
 impl FeedForward {
@@ -232,25 +234,24 @@ impl FeedForward {
         width: usize,
         hidden: usize,
         kind: FeedForwardKind,
+        dropout: Dropout,
     ) -> Self {
         let sums = if kind == FeedForwardKind::Gated { 2 * hidden } else { hidden };
         let mut linear = |part: &str, inputs: usize, outputs: usize| {
             let [weight, bias] = ["weight", "bias"].map(|of| format!("{name}.{part}.{of}"));
             Linear::glorot(params, &weight, Some(&bias), inputs, outputs)
         };
-        FeedForward { first: linear("linear1", width, sums), second: linear("linear2", hidden, width), kind }
+        FeedForward {
+            first: linear("linear1", width, sums),
+            second: linear("linear2", hidden, width),
+            kind,
+            dropout: DropoutSite::new(params, &format!("{name}.dropout"), dropout),
+        }
     }
 
-    /// Of rows; while training, hidden units are dropped under the number `layer`.
-    pub(crate) fn forward(
-        &self,
-        pass: &Pass,
-        x: &Var,
-        rows: &Arc<SequenceLayout>,
-        dropout: Dropout,
-        layer: u32,
-    ) -> Var {
-        let dropped = pass.dropped(rows, dropout, layer);
+    /// Of rows; while training, hidden units are dropped.
+    pub(crate) fn forward(&self, pass: &Pass, x: &Var, rows: &Arc<SequenceLayout>) -> Var {
+        let dropped = pass.dropped(rows, &self.dropout);
         let (weight, bias) = self.first.weights(pass);
         let bias = bias.expect("it was made with one");
         let units = match self.kind {
@@ -267,10 +268,10 @@ impl FeedForward {
 pub(crate) struct Residual {
     /// The gain and the bias of each sublayer's norm, and of the last one, behind all of them.
     norms: Vec<[Param; 2]>,
+    /// Of the output of each sublayer.
+    dropouts: Vec<DropoutSite>,
     place: NormPlace,
     dropout: Dropout,
-    /// The number under which the first sublayer drops; each has two.
-    first_drop: u32,
 }
 
 /// What runs through a stack.
@@ -286,8 +287,17 @@ pub(crate) struct Stream {
 
 impl Residual {
     /// Around no sublayers yet.
-    pub(crate) fn new(place: NormPlace, dropout: Dropout, first_drop: u32) -> Residual {
-        Residual { norms: Vec::new(), place, dropout, first_drop }
+    pub(crate) fn new(place: NormPlace, dropout: Dropout) -> Residual {
+        Residual { norms: Vec::new(), dropouts: Vec::new(), place, dropout }
+    }
+
+    /// Adds the sublayers of a layer: the norms `name.norm1.weight`, `name.norm1.bias` and so on, and the dropout sites
+    /// `name.dropout1` and so on.
+    pub(crate) fn add_sublayers(&mut self, params: &mut Params, name: &str, count: usize, width: usize) {
+        for sublayer in 1..=count {
+            self.add_norm(params, &format!("{name}.norm{sublayer}"), width);
+            self.dropouts.push(DropoutSite::new(params, &format!("{name}.dropout{sublayer}"), self.dropout));
+        }
     }
 
     /// Adds the norm of the next sublayer, or the one behind all of them: `name.weight` and `name.bias`.
@@ -322,15 +332,10 @@ impl Residual {
     ) -> Stream {
         let which = stream.passed + usize::from(self.place == NormPlace::Pre);
         let [gain, bias] = self.norm(pass, which);
-        let dropped = pass.dropped(rows, self.dropout, self.first_drop + 2 * stream.passed as u32);
+        let dropped = pass.dropped(rows, &self.dropouts[stream.passed]);
         let [sum, read] = residual_norm(&stream.sum, made, dropped.as_ref(), &gain, &bias);
         let sum = if self.place == NormPlace::Pre { sum } else { read.clone() };
         Stream { sum, read, passed: stream.passed + 1 }
-    }
-
-    /// The number under which the hidden units of the sublayer that comes now drop.
-    pub(crate) fn hidden_drop(&self, stream: &Stream) -> u32 {
-        self.first_drop + 2 * stream.passed as u32 + 1
     }
 
     /// The states behind the last norm.
@@ -342,9 +347,5 @@ impl Residual {
                 layer_norm(&stream.read, &gain, &bias)
             }
         }
-    }
-
-    pub(crate) fn dropout(&self) -> Dropout {
-        self.dropout
     }
 }

@@ -42,8 +42,8 @@ pub enum WeightsError {
     },
 }
 
-/// A vector has one dimension in a file, as in PyTorch.
-fn shape_in_file(rows: usize, columns: usize) -> Vec<usize> {
+/// The shape of a matrix in a file. A vector has one dimension there, as in PyTorch.
+pub fn shape_in_file(rows: usize, columns: usize) -> Vec<usize> {
     if rows == 1 { vec![columns] } else { vec![rows, columns] }
 }
 
@@ -54,7 +54,7 @@ pub fn to_bytes(params: &Params) -> Result<Vec<u8>, WeightsError> {
     let bytes: Vec<Vec<u8>> = params.iter().map(bytes_of).collect();
     let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
     let view = |(param, bytes)| {
-        let (rows, columns) = params.tensor(param).shape();
+        let (rows, columns) = params.shape(param);
         let view = TensorView::new(Dtype::F32, shape_in_file(rows, columns), bytes).map_err(damaged)?;
         Ok((params.name(param), view))
     };
@@ -93,7 +93,7 @@ pub fn read_some(params: &mut Params, some: &[Param], bytes: &[u8]) -> Result<()
         if tensor.dtype() != Dtype::F32 {
             return Err(WeightsError::Type { name, found: tensor.dtype() });
         }
-        let (rows, columns) = params.tensor(param).shape();
+        let (rows, columns) = params.shape(param);
         let wanted = shape_in_file(rows, columns);
         if tensor.shape() != wanted {
             return Err(WeightsError::Shape { name, found: tensor.shape().to_vec(), wanted });

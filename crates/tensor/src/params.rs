@@ -1,15 +1,17 @@
 //! The parameters of a model, in one flat store.
 //!
-//! All weights lie behind each other, and so do all gradients and all moments: clipping and an optimizer's step are one pass,
-//! and a checkpoint is a few long reads.
+//! All weights lie behind each other, and so do all gradients and all moments: clipping and an optimizer's step are one pass.
+//!
+//! The store is laid out in the order of the parameters' names, and a parameter's initial values follow from its name: a model has the
+//! same bits, and its gradients the same norm, in whatever order its modules were built. So the store is made at its first use.
 
 use crate::device::Device;
 use crate::product::Update;
-use crate::random::{Stream, unit};
+use crate::random::{Paths, Stream, unit};
 use crate::tensor::{Packs, Slot, Tensor};
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Every parameter begins at a multiple of so many numbers, 256 bytes: fast products want their operands so. What lies between
 /// two parameters is zero, and so are its gradients and moments.
@@ -38,18 +40,22 @@ pub struct Params {
     /// How many steps an optimizer has made.
     steps: u64,
     entries: Vec<Entry>,
-    /// Numbers in the store, those between the parameters included.
-    length: usize,
-    weights: Tensor,
+    paths: Paths,
+    /// Made at the first use of a weight.
+    store: OnceLock<Store>,
     /// Made at the first backward pass.
     gradients: Option<Tensor>,
 }
 
 struct Entry {
     name: String,
-    start: usize,
+    /// The random stream of its name.
+    stream: u64,
     rows: usize,
     columns: usize,
+    init: Init,
+    /// Values that replace initial ones.
+    filled: Vec<(Range<usize>, f32)>,
     packs: Arc<Packs>,
     /// How many steps of an optimizer it stays as it is.
     frozen_for: u64,
@@ -66,9 +72,66 @@ impl fmt::Debug for Params {
     }
 }
 
+/// The weights of all parameters.
+struct Store {
+    /// The parameters in the order of their names, which is that of the store.
+    order: Vec<usize>,
+    /// The first element of each parameter, in the order in which they were added.
+    starts: Vec<usize>,
+    /// `1 × elements`, those between the parameters included.
+    weights: Tensor,
+}
+
 impl Entry {
-    fn span(&self) -> Range<usize> {
-        self.start..self.start + self.rows * self.columns
+    fn count(&self) -> usize {
+        self.rows * self.columns
+    }
+
+    fn initial(&self, seed: u64) -> Vec<f32> {
+        let mut values = vec![0.0; self.count()];
+        match self.init {
+            Init::Constant(x) => values.fill(x),
+            Init::Uniform(bound) => {
+                let stream = Stream::new(seed, self.stream);
+                for (i, four) in values.chunks_mut(4).enumerate() {
+                    let words = stream.at([i as u32, 0, 0, 0]);
+                    four.iter_mut().zip(words).for_each(|(x, word)| *x = (unit(word) * 2.0 - 1.0) * bound);
+                }
+            }
+        }
+        self.filled.iter().for_each(|(range, value)| values[range.clone()].fill(*value));
+        values
+    }
+}
+
+impl Store {
+    /// Lays parameters out and samples their initial values; those of an earlier store keep their values.
+    fn new(device: &Device, seed: u64, entries: &[Entry], earlier: Option<&Store>) -> Store {
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_unstable_by(|&a, &b| entries[a].name.cmp(&entries[b].name));
+        let (mut starts, mut length) = (vec![0; entries.len()], 0);
+        for &which in &order {
+            starts[which] = length;
+            length += entries[which].count().next_multiple_of(ALIGNMENT);
+        }
+        let mut weights = Tensor::zeros(device, 1, length);
+        for (which, entry) in entries.iter().enumerate() {
+            match earlier.filter(|earlier| which < earlier.starts.len()) {
+                Some(earlier) => {
+                    weights.write_from(starts[which], &earlier.weights, earlier.span(which, entry));
+                }
+                None => weights.write(starts[which], &entry.initial(seed)),
+            }
+        }
+        Store { order, starts, weights }
+    }
+
+    fn length(&self) -> usize {
+        self.weights.columns()
+    }
+
+    fn span(&self, which: usize, entry: &Entry) -> Range<usize> {
+        self.starts[which]..self.starts[which] + entry.count()
     }
 }
 
@@ -87,53 +150,75 @@ impl Params {
             seed,
             steps: 0,
             entries: Vec::new(),
-            length: 0,
-            weights: Tensor::zeros(device, 1, 0),
+            paths: Paths::default(),
+            store: OnceLock::new(),
             gradients: None,
         }
     }
 
-    /// Adds a matrix under a name of its own.
+    /// Adds a matrix under a name of its own, which decides its initial values and its position in the store.
+    ///
+    /// # Panics
+    /// If there is such a name already, or another one with the same [hash](crate::random::hash_path); and after a backward pass.
     pub fn add(&mut self, name: &str, rows: usize, columns: usize, init: Init) -> Param {
         assert!(self.find(name).is_none(), "two parameters called {name:?}");
         assert!(self.gradients.is_none(), "parameter {name:?} comes after training has begun");
-        let param = Param(self.entries.len());
-        let start = self.length;
-        self.length += (rows * columns).next_multiple_of(ALIGNMENT);
-        self.make_room();
-        let entry = Entry {
+        let stream = self.paths.claim(name);
+        self.entries.push(Entry {
             name: name.to_owned(),
-            start,
+            stream,
             rows,
             columns,
+            init,
+            filled: Vec::new(),
             packs: Arc::default(),
             frozen_for: 0,
             begun: false,
-        };
-        let stream = Stream::new(self.seed, param.0 as u32);
-        let mut numbers = vec![0.0; rows * columns];
-        match init {
-            Init::Constant(x) => numbers.fill(x),
-            Init::Uniform(bound) => {
-                for (i, four) in numbers.chunks_mut(4).enumerate() {
-                    let words = stream.at([i as u32, 0, 0, 0]);
-                    four.iter_mut().zip(words).for_each(|(x, word)| *x = (unit(word) * 2.0 - 1.0) * bound);
-                }
-            }
+        });
+        if let Some(earlier) = self.store.take() {
+            self.store = Store::new(&self.device, self.seed, &self.entries, Some(&earlier)).into();
         }
-        self.weights.write(entry.start, &numbers);
-        self.entries.push(entry);
-        param
+        Param(self.entries.len() - 1)
     }
 
-    fn make_room(&mut self) {
-        if self.weights.columns() < self.length {
-            let mut larger = Tensor::zeros(&self.device, 1, self.length.next_power_of_two());
-            larger.write_from(0, &self.weights, 0..self.weights.columns());
-            self.weights = larger;
-            // The smaller block would hardly be used again.
-            self.device.memory().release();
+    /// Claims the random stream of a path that is no parameter's, such as a dropout site's.
+    ///
+    /// # Panics
+    /// If the path was claimed before, or has the [hash](crate::random::hash_path) of another one.
+    pub fn claim_stream(&mut self, path: &str) -> u64 {
+        self.paths.claim(path)
+    }
+
+    /// Iterates over the paths that random numbers are drawn for, parameters and claimed ones, with their streams.
+    pub fn streams(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.paths.iter()
+    }
+
+    /// Replaces some values of a parameter, `range` of its elements, by one value.
+    pub fn fill(&mut self, param: Param, range: Range<usize>, value: f32) {
+        let entry = &mut self.entries[param.0];
+        assert!(range.end <= entry.count(), "elements {range:?} of {:?}", entry.name);
+        match self.store.get_mut() {
+            Some(store) => {
+                let start = store.starts[param.0] + range.start;
+                store.weights.write(start, &vec![value; range.len()]);
+                self.forget_packs();
+            }
+            None => entry.filled.push((range, value)),
         }
+    }
+
+    fn laid_out(&self) -> &Store {
+        self.store.get_or_init(|| Store::new(&self.device, self.seed, &self.entries, None))
+    }
+
+    fn laid_out_mut(&mut self) -> &mut Store {
+        self.laid_out();
+        self.store.get_mut().expect("laid out above")
+    }
+
+    fn span(&self, param: Param) -> Range<usize> {
+        self.laid_out().span(param.0, &self.entries[param.0])
     }
 
     /// The device that they are on.
@@ -143,10 +228,10 @@ impl Params {
 
     /// How many numbers there are in all.
     pub fn count(&self) -> usize {
-        self.entries.iter().map(|entry| entry.span().len()).sum()
+        self.entries.iter().map(Entry::count).sum()
     }
 
-    /// All parameters, in the order in which they were added.
+    /// All parameters, in the order in which they were added, which need not be that of the store.
     pub fn iter(&self) -> impl Iterator<Item = Param> + use<> {
         (0..self.entries.len()).map(Param)
     }
@@ -161,33 +246,61 @@ impl Params {
         &self.entries[param.0].name
     }
 
+    /// The rows and columns of a parameter.
+    pub fn shape(&self, param: Param) -> (usize, usize) {
+        let entry = &self.entries[param.0];
+        (entry.rows, entry.columns)
+    }
+
     /// The values of a parameter. Packed copies of it are kept until it changes.
     pub fn tensor(&self, param: Param) -> Tensor {
-        let entry = &self.entries[param.0];
-        self.weights.part(entry.start, entry.rows, entry.columns, Arc::clone(&entry.packs))
+        let (entry, store) = (&self.entries[param.0], self.laid_out());
+        store.weights.part(store.starts[param.0], entry.rows, entry.columns, Arc::clone(&entry.packs))
     }
 
     /// Gives a parameter other values.
     pub fn set(&mut self, param: Param, numbers: &[f32]) {
-        let entry = &self.entries[param.0];
-        let span = entry.span();
-        assert_eq!(numbers.len(), span.len(), "{} numbers for {:?}", numbers.len(), entry.name);
-        self.weights.write(span.start, numbers);
+        let span = self.span(param);
+        assert_eq!(numbers.len(), span.len(), "{} numbers for {:?}", numbers.len(), self.name(param));
+        self.laid_out_mut().weights.write(span.start, numbers);
         self.forget_packs();
     }
 
-    /// A copy of all weights behind each other, with zeros between two parameters: a row.
+    /// A copy of all weights in the order of their names, with zeros between two parameters: a row.
     pub fn flat(&self) -> Tensor {
-        let mut flat = Tensor::scratch(&self.device, 1, self.length);
-        flat.write_from(0, &self.weights, 0..self.length);
+        let (weights, length) = (self.store(), self.length());
+        let mut flat = Tensor::scratch(&self.device, 1, length);
+        flat.write_from(0, weights, 0..length);
         flat
     }
 
     /// Gives all parameters the values of such a row.
     pub fn set_flat(&mut self, flat: &Tensor) {
-        assert_eq!(flat.shape(), (1, self.length), "a row of weights");
-        self.weights.write_from(0, flat, 0..self.length);
+        let length = self.length();
+        assert_eq!(flat.shape(), (1, length), "a row of weights");
+        self.laid_out_mut().weights.write_from(0, flat, 0..length);
         self.forget_packs();
+    }
+
+    /// Splits a row that is laid out as the weights are, such as an average of them, into one tensor a parameter. They share its
+    /// memory.
+    pub fn split(&self, flat: &Tensor) -> impl Iterator<Item = (Param, Tensor)> {
+        assert_eq!(flat.shape(), (1, self.length()), "a row of weights");
+        self.iter().map(|param| {
+            let (rows, columns) = self.shape(param);
+            (param, flat.part(self.span(param).start, rows, columns, Arc::default()))
+        })
+    }
+
+    /// Joins one tensor a parameter into a row that is laid out as the weights are, with zeros between two of them.
+    pub fn join(&self, mut values: impl FnMut(Param) -> Vec<f32>) -> Tensor {
+        let mut flat = Tensor::zeros(&self.device, 1, self.length());
+        for param in self.iter() {
+            let (values, span) = (values(param), self.span(param));
+            assert_eq!(values.len(), span.len(), "{} numbers for {:?}", values.len(), self.name(param));
+            flat.write(span.start, &values);
+        }
+        flat
     }
 
     /// Keeps a parameter as it is for the first so many steps of an optimizer; without a number, for ever.
@@ -213,12 +326,17 @@ impl Params {
     /// What an optimizer changes in a step, the first being 1, in as few stretches as there can be.
     pub(crate) fn param_spans(&self, step: u64) -> Vec<ParamSpan> {
         let mut stretches: Vec<ParamSpan> = Vec::new();
-        let ends = self.entries.iter().skip(1).map(|next| next.start).chain([self.length]);
-        for (entry, end) in self.entries.iter().zip(ends).filter(|(entry, _)| entry.frozen_for < step) {
-            let step = step - entry.frozen_for;
+        let Store { order, starts, .. } = self.laid_out();
+        let ends = order.iter().skip(1).map(|&next| starts[next]).chain([self.length()]);
+        for (&which, end) in order.iter().zip(ends) {
+            let (frozen_for, start) = (self.entries[which].frozen_for, starts[which]);
+            if frozen_for >= step {
+                continue;
+            }
+            let step = step - frozen_for;
             match stretches.last_mut() {
-                Some(last) if last.span.end == entry.start && last.step == step => last.span.end = end,
-                _ => stretches.push(ParamSpan { span: entry.start..end, step }),
+                Some(last) if last.span.end == start && last.step == step => last.span.end = end,
+                _ => stretches.push(ParamSpan { span: start..end, step }),
             }
         }
         stretches
@@ -226,25 +344,31 @@ impl Params {
 
     /// Numbers in the store, those between the parameters included.
     pub(crate) fn length(&self) -> usize {
-        self.length
+        self.laid_out().length()
     }
 
-    /// Where each parameter lies in the store, its rows and its columns, and for how many steps it is frozen.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (Range<usize>, usize, usize, u64)> {
-        self.entries.iter().map(|entry| (entry.span(), entry.rows, entry.columns, entry.frozen_for))
+    /// All parameters in the order of the store: that of their names.
+    pub(crate) fn in_store(&self) -> impl Iterator<Item = Param> {
+        self.laid_out().order.iter().copied().map(Param)
     }
 
-    /// The store of the weights, which may be longer than they are.
+    /// Where a parameter lies in the store, its rows and its columns, and for how many steps it is frozen.
+    pub(crate) fn placed(&self, param: Param) -> (Range<usize>, usize, usize, u64) {
+        let entry = &self.entries[param.0];
+        (self.span(param), entry.rows, entry.columns, entry.frozen_for)
+    }
+
+    /// The store of the weights.
     pub(crate) fn store(&self) -> &Tensor {
-        &self.weights
+        &self.laid_out().weights
     }
 
     /// The gradient of a parameter: zeros where no backward pass has reached it.
     pub fn gradient(&self, param: Param) -> Vec<f32> {
         let entry = &self.entries[param.0];
         match &self.gradients {
-            Some(gradients) if entry.begun => gradients.numbers(entry.span()),
-            _ => vec![0.0; entry.rows * entry.columns],
+            Some(gradients) if entry.begun => gradients.numbers(self.span(param)),
+            _ => vec![0.0; entry.count()],
         }
     }
 
@@ -255,24 +379,25 @@ impl Params {
 
     /// Where to write a parameter's gradient, and whether to add to what is there.
     pub(crate) fn gradient_slot(&mut self, param: Param) -> (Slot<'_>, Update) {
-        let (device, length) = (&self.device, self.length);
-        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length));
+        let (range, length) = (self.span(param), self.length());
+        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(&self.device, 1, length));
         let entry = &mut self.entries[param.0];
         let update = if entry.begun { Update::Add } else { Update::Set };
         entry.begun = true;
-        (Slot { tensor: gradients, range: entry.span() }, update)
+        (Slot { tensor: gradients, range }, update)
     }
 
     /// All gradients; zeros where no backward pass has reached.
     pub(crate) fn gradients(&mut self) -> &Tensor {
-        let (device, length) = (&self.device, self.length);
-        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(device, 1, length));
+        let length = self.length();
+        let store = self.store.get().expect("it has a length");
+        let gradients = self.gradients.get_or_insert_with(|| Tensor::zeros(&self.device, 1, length));
         // What is frozen has zeros since they were made.
-        let steps = self.steps;
-        let left_over = |entry: &&mut Entry| !entry.begun && entry.frozen_for <= steps;
-        for entry in self.entries.iter_mut().filter(left_over) {
-            Slot { tensor: gradients, range: entry.span() }.zero();
-            entry.begun = true;
+        for (which, entry) in self.entries.iter_mut().enumerate() {
+            if !entry.begun && entry.frozen_for <= self.steps {
+                Slot { tensor: gradients, range: store.span(which, entry) }.zero();
+                entry.begun = true;
+            }
         }
         gradients
     }
@@ -281,8 +406,10 @@ impl Params {
     pub(crate) fn weights_and_gradients(&mut self) -> (Slot<'_>, &Tensor) {
         self.gradients();
         self.forget_packs();
+        let range = 0..self.length();
+        let store = self.store.get_mut().expect("it has a length");
         let gradients = self.gradients.as_ref().expect("made above");
-        (Slot { tensor: &mut self.weights, range: 0..self.length }, gradients)
+        (Slot { tensor: &mut store.weights, range }, gradients)
     }
 
     /// Makes room: packed copies are made again when they are asked for.

@@ -1,5 +1,6 @@
 //! The mean of several models, which is often a little better than each.
 
+use crate::checkpoint::{WEIGHTS, shapes};
 use crate::error::{TrainError, write_error};
 use crate::store::weights_of;
 use couplet_data::write_whole;
@@ -50,24 +51,22 @@ impl AverageError {
 pub fn average(models: &[PathBuf], out: &Folder) -> Result<(), AverageError> {
     let first = folder_of(&models[0]);
     let mut params = first.params(&Device::cpu())?;
-    let names: Vec<String> = params.iter().map(|param| params.name(param).to_owned()).collect();
-    let length = params.flat().columns();
-    let mut sums = vec![0.0f64; length];
+    let needed = shapes(&params, WEIGHTS);
+    let mut sums = vec![0.0f64; params.flat().columns()];
     for model in models {
-        let numbers = if model.is_file() {
-            weights_of(model)?
+        let row = if model.is_file() {
+            let mut checkpoint = weights_of(model)?;
+            checkpoint.difference(&needed).is_none().then(|| checkpoint.take_row(&params, WEIGHTS))
         } else {
-            let params = Folder::new(model).params(&Device::cpu())?;
-            let same = params.iter().map(|param| params.name(param)).eq(names.iter().map(String::as_str));
-            if same { params.flat().to_vec() } else { Vec::new() }
+            let other = Folder::new(model).params(&Device::cpu())?;
+            (shapes(&other, WEIGHTS) == needed).then(|| other.flat())
         };
-        if numbers.len() != length {
-            return Err(AverageError::Unlike { path: model.clone(), first: models[0].clone() });
-        }
-        sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += f64::from(number));
+        let unlike = || AverageError::Unlike { path: model.clone(), first: models[0].clone() };
+        let row = row.ok_or_else(unlike)?.to_vec();
+        sums.iter_mut().zip(row).for_each(|(sum, number)| *sum += f64::from(number));
     }
     let mean: Vec<f32> = sums.iter().map(|sum| (sum / models.len() as f64) as f32).collect();
-    params.set_flat(&Tensor::new(params.device(), 1, length, &mean));
+    params.set_flat(&Tensor::new(params.device(), 1, mean.len(), &mean));
     Ok(write_model(&first, &params, out)?)
 }
 

@@ -1,11 +1,14 @@
 //! A checkpoint: all that a run needs to go on as if it had not stopped, in one file.
 //!
-//! It is a safetensors file of flat tensors (the weights, what the optimizer remembers, the moving average) with the rest of the state
-//! as TOML in its metadata, and a checksum over all of it: what a disk has damaged is recognized. Random numbers need no state of
-//! their own: they follow from the seed, the epoch and the update.
+//! It is a safetensors file with the rest of the state as TOML in its metadata, and a checksum over all of it: what a disk has damaged is
+//! recognized. Of a parameter `encoder.embedding.weight` it has the tensors `weights.encoder.embedding.weight`, `moment0.` and whatever
+//! else the optimizer remembers of it, and `ema.` where there is a moving average, each with its shape: a file whose tensors are not
+//! those that the model needs is rejected. Random numbers need no state of their own: they follow from the seed, the epoch and the
+//! update.
 
 use couplet_data::{Position, write_whole};
-use couplet_tensor::Tensor;
+use couplet_nn::weights::shape_in_file;
+use couplet_tensor::{Params, Tensor};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +18,17 @@ use thiserror::Error;
 
 /// The keys of the metadata.
 const STATE: &str = "state";
-const CHECKSUM: &str = "crc32c";
+const CHECKSUM: &str = "checksum";
+/// The key of the checksum in files of earlier versions, whose tensors have no names of their own.
+const EARLIER_CHECKSUM: &str = "crc32c";
+
+/// What the names of weights begin with.
+pub(crate) const WEIGHTS: &str = "weights.";
+/// And those of their moving averages.
+pub(crate) const EMA: &str = "ema.";
+
+/// The shapes of tensors, by name.
+pub(crate) type Shapes = BTreeMap<String, (usize, usize)>;
 
 /// Where a run stands, besides its weights and what the optimizer remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,6 +122,49 @@ impl State {
 pub(crate) struct Checkpoint {
     pub(crate) state: State,
     pub(crate) tensors: BTreeMap<String, Vec<f32>>,
+    shapes: BTreeMap<String, Vec<usize>>,
+}
+
+impl Checkpoint {
+    /// The first difference between its tensors and those that a model needs.
+    pub(crate) fn difference(&self, needed: &Shapes) -> Option<String> {
+        let of_needed = |(name, &(rows, columns)): (&String, &(usize, usize))| {
+            let needed = shape_in_file(rows, columns);
+            match self.shapes.get(name) {
+                None => Some(format!("tensor {name:?} is missing")),
+                Some(found) if *found != needed => {
+                    Some(format!("tensor {name:?} is {found:?}, and the model needs {needed:?}"))
+                }
+                Some(_) => None,
+            }
+        };
+        let unexpected = || {
+            let name = self.shapes.keys().find(|name| !needed.contains_key(*name))?;
+            Some(format!("tensor {name:?} is unexpected"))
+        };
+        needed.iter().find_map(of_needed).or_else(unexpected)
+    }
+
+    /// Leaves the weights alone.
+    pub(crate) fn into_weights(mut self) -> Checkpoint {
+        self.tensors.retain(|name, _| name.starts_with(WEIGHTS));
+        self.shapes.retain(|name, _| name.starts_with(WEIGHTS));
+        self
+    }
+
+    /// Takes one tensor a parameter out, the names beginning with `prefix`, as the row that the model lays out. There must be no
+    /// [difference](Checkpoint::difference).
+    pub(crate) fn take_row(&mut self, params: &Params, prefix: &str) -> Tensor {
+        params.join(|param| {
+            let name = format!("{prefix}{}", params.name(param));
+            self.tensors.remove(&name).expect("a tensor for each parameter")
+        })
+    }
+}
+
+/// The shapes of one tensor a parameter, the names beginning with `prefix`.
+pub(crate) fn shapes(params: &Params, prefix: &str) -> Shapes {
+    params.iter().map(|param| (format!("{prefix}{}", params.name(param)), params.shape(param))).collect()
 }
 
 /// Why a file is no checkpoint.
@@ -118,6 +174,8 @@ pub(crate) enum CheckpointError {
     Io(#[from] io::Error),
     #[error("damaged: {0}")]
     Damaged(String),
+    #[error("an earlier version of couplet wrote this checkpoint")]
+    Earlier,
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
@@ -125,10 +183,11 @@ fn damaged(error: impl ToString) -> CheckpointError {
     CheckpointError::Damaged(error.to_string())
 }
 
-/// The checksum of a state and its tensors, by name.
-fn checksum<'a>(state: &str, tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
-    let sum = tensors.fold(crc32c::crc32c(state.as_bytes()), |sum, (name, bytes)| {
-        crc32c::crc32c_append(crc32c::crc32c_append(sum, name.as_bytes()), bytes)
+/// The checksum of a state and its tensors, with their names and shapes.
+fn checksum<'a>(state: &str, tensors: impl Iterator<Item = (&'a str, &'a TensorView<'a>)>) -> String {
+    let sum = tensors.fold(crc32c::crc32c(state.as_bytes()), |sum, (name, view)| {
+        let header = format!("{name}{:?}", view.shape());
+        crc32c::crc32c_append(crc32c::crc32c_append(sum, header.as_bytes()), view.data())
     });
     format!("{sum:08x}")
 }
@@ -140,15 +199,16 @@ pub(crate) fn write(path: &Path, state: &State, tensors: &BTreeMap<String, Tenso
         |tensor: &Tensor| -> Vec<u8> { tensor.to_vec().into_iter().flat_map(f32::to_le_bytes).collect() };
     let bytes: BTreeMap<&str, Vec<u8>> =
         tensors.iter().map(|(name, tensor)| (name.as_str(), bytes_of(tensor))).collect();
-    let sum = checksum(&state, bytes.iter().map(|(name, bytes)| (*name, bytes.as_slice())));
-    let metadata = HashMap::from([(STATE.to_owned(), state), (CHECKSUM.to_owned(), sum)]);
     let views: Vec<(&str, TensorView)> = bytes
         .iter()
         .map(|(name, bytes)| {
-            let view = TensorView::new(Dtype::F32, vec![bytes.len() / 4], bytes);
+            let (rows, columns) = tensors[*name].shape();
+            let view = TensorView::new(Dtype::F32, shape_in_file(rows, columns), bytes);
             view.map(|view| (*name, view)).map_err(io::Error::other)
         })
         .collect::<io::Result<_>>()?;
+    let sum = checksum(&state, views.iter().map(|(name, view)| (*name, view)));
+    let metadata = HashMap::from([(STATE.to_owned(), state), (CHECKSUM.to_owned(), sum)]);
     write_whole(path, &safetensors::serialize(views, Some(metadata)).map_err(io::Error::other)?)
 }
 
@@ -161,9 +221,12 @@ pub(crate) fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
     let entry = |key: &str| {
         metadata.and_then(|metadata| metadata.get(key)).ok_or_else(|| damaged(format!("no {key} in it")))
     };
+    if entry(CHECKSUM).is_err() && entry(EARLIER_CHECKSUM).is_ok() {
+        return Err(CheckpointError::Earlier);
+    }
     let (state, sum) = (entry(STATE)?, entry(CHECKSUM)?);
     let views: BTreeMap<String, TensorView> = file.tensors().into_iter().collect();
-    if checksum(state, views.iter().map(|(name, view)| (name.as_str(), view.data()))) != *sum {
+    if checksum(state, views.iter().map(|(name, view)| (name.as_str(), view))) != *sum {
         return Err(damaged("its checksum is wrong"));
     }
     let state = toml::from_str(state).map_err(|error| damaged(error.message()))?;
@@ -172,6 +235,7 @@ pub(crate) fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
     Ok(Checkpoint {
         state,
         tensors: views.iter().map(|(name, view)| (name.clone(), numbers(view))).collect(),
+        shapes: views.iter().map(|(name, view)| (name.clone(), view.shape().to_vec())).collect(),
     })
 }
 
@@ -183,8 +247,10 @@ mod tests {
     fn example() -> (State, BTreeMap<String, Tensor>) {
         let best = Best { update: 4, goodness: -0.1, loss: 0.1 };
         let state = State { update: 7, seconds: 0.1 + 0.2, best: Some(best), ..State::new([9, 8]) };
-        let tensor = |numbers: &[f32]| Tensor::new(&Device::cpu(), 1, numbers.len(), numbers);
-        let tensors = [("weights", tensor(&[1.0, -0.0, f32::MIN_POSITIVE])), ("moment0", tensor(&[2.5]))];
+        let tensor =
+            |rows: usize, numbers: &[f32]| Tensor::new(&Device::cpu(), rows, numbers.len() / rows, numbers);
+        let weights = tensor(2, &[1.0, -0.0, f32::MIN_POSITIVE, 3.0]);
+        let tensors = [("weights.w", weights), ("moment0.w", tensor(1, &[2.5]))];
         (state, tensors.map(|(name, tensor)| (name.to_owned(), tensor)).into())
     }
 
@@ -200,6 +266,39 @@ mod tests {
         for (name, tensor) in &tensors {
             assert_eq!(bits(&found.tensors[name]), bits(&tensor.to_vec()), "{name}");
         }
+    }
+
+    /// Of what is missing, of another shape or unexpected, the first is named.
+    #[test]
+    fn a_model_that_needs_other_tensors_is_told_which() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint");
+        let (state, tensors) = example();
+        write(&path, &state, &tensors).unwrap();
+        let found = read(&path).unwrap();
+        let difference = |needed: &[(&str, (usize, usize))]| {
+            found.difference(&needed.iter().map(|&(name, shape)| (name.to_owned(), shape)).collect())
+        };
+        assert_eq!(difference(&[("moment0.w", (1, 1)), ("weights.w", (2, 2))]), None);
+        let said = |needed| difference(needed).unwrap();
+        let missing = [("moment0.w", (1, 1)), ("weights.a", (2, 2)), ("weights.w", (3, 3))];
+        assert_eq!(said(&missing), "tensor \"weights.a\" is missing");
+        let transposed = [("moment0.w", (1, 1)), ("weights.w", (4, 1))];
+        assert_eq!(said(&transposed), "tensor \"weights.w\" is [2, 2], and the model needs [4, 1]");
+        assert_eq!(said(&[("weights.w", (2, 2))]), "tensor \"moment0.w\" is unexpected");
+        let weights = found.into_weights();
+        assert_eq!(weights.difference(&[("weights.w".to_owned(), (2, 2))].into()), None);
+    }
+
+    /// The metadata of a file with flat tensors.
+    #[test]
+    fn an_earlier_file_is_told_apart_from_a_damaged_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint");
+        let metadata = [STATE, EARLIER_CHECKSUM].map(|key| (key.to_owned(), "0".to_owned())).into();
+        let view = TensorView::new(Dtype::F32, vec![1], &[0; 4]).unwrap();
+        std::fs::write(&path, safetensors::serialize([("weights", view)], Some(metadata)).unwrap()).unwrap();
+        assert!(matches!(read(&path), Err(CheckpointError::Earlier)));
     }
 
     /// The same examples, and those of a file of an earlier version, leave it as it is.

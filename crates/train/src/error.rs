@@ -83,6 +83,20 @@ pub enum TrainError {
         /// How that was seen.
         message: String,
     },
+    /// A checkpoint has not the tensors that the model needs.
+    #[error("{}: this checkpoint does not match the model: {difference}", path.display())]
+    Mismatch {
+        /// The file.
+        path: PathBuf,
+        /// The first difference.
+        difference: String,
+    },
+    /// A checkpoint of a format that is no longer read.
+    #[error("{}: an earlier version of couplet wrote this checkpoint, which cannot be resumed", path.display())]
+    Earlier {
+        /// The file.
+        path: PathBuf,
+    },
     /// No checkpoint can be used.
     #[error("{}: all {damaged} checkpoints are damaged", path.display())]
     NoCheckpoint {
@@ -159,6 +173,8 @@ impl TrainError {
             }
             TrainError::Read { .. } => "check that you may read it",
             TrainError::Damaged { .. } => "use another checkpoint",
+            TrainError::Mismatch { .. } => "resume with the config of the run, or train into another --out",
+            TrainError::Earlier { .. } => "resume with that version, or train again into another --out",
             TrainError::NoCheckpoint { .. } => {
                 "model.safetensors holds the best model so far; train again into another --out"
             }

@@ -184,7 +184,7 @@ pub(crate) fn take_over(params: &mut Params, train: &TrainConfig) -> Result<Opti
 
 /// How many numbers a parameter has.
 pub(crate) fn size(params: &Params, param: Param) -> usize {
-    let (rows, columns) = params.tensor(param).shape();
+    let (rows, columns) = params.shape(param);
     rows * columns
 }
 

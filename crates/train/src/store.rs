@@ -5,7 +5,6 @@
 
 use crate::checkpoint::{self, Checkpoint, CheckpointError, State};
 use crate::error::{TrainError, write_error};
-use crate::trainer::WEIGHTS;
 use couplet_data::write_whole;
 use couplet_nn::weights;
 use couplet_search::Folder;
@@ -96,6 +95,7 @@ impl Store {
             match checkpoint::read(&path) {
                 Ok(checkpoint) => return Ok(Some(Found { checkpoint, path, passed_over })),
                 Err(CheckpointError::Io(source)) => return Err(TrainError::Read { path, source }),
+                Err(CheckpointError::Earlier) => return Err(TrainError::Earlier { path }),
                 Err(error @ CheckpointError::Damaged(_)) => {
                     passed_over.push(format!("{}: {error}", path.display()));
                 }
@@ -114,13 +114,12 @@ fn update_of(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix(start)?.strip_suffix(end)?.parse().ok()
 }
 
-/// The weights of a checkpoint, flat.
-pub(crate) fn weights_of(path: &Path) -> Result<Vec<f32>, TrainError> {
-    let damaged = |error: CheckpointError| match error {
-        CheckpointError::Io(source) => TrainError::Read { path: path.to_owned(), source },
-        CheckpointError::Damaged(message) => TrainError::Damaged { path: path.to_owned(), message },
-    };
-    let mut checkpoint = checkpoint::read(path).map_err(damaged)?;
-    let no_weights = || damaged(CheckpointError::Damaged("no weights in it".to_owned()));
-    checkpoint.tensors.remove(WEIGHTS).ok_or_else(no_weights)
+/// A checkpoint's weights alone.
+pub(crate) fn weights_of(path: &Path) -> Result<Checkpoint, TrainError> {
+    let path = path.to_owned();
+    checkpoint::read(&path).map(Checkpoint::into_weights).map_err(|error| match error {
+        CheckpointError::Io(source) => TrainError::Read { path, source },
+        CheckpointError::Damaged(message) => TrainError::Damaged { path, message },
+        CheckpointError::Earlier => TrainError::Earlier { path },
+    })
 }

@@ -4,7 +4,7 @@ mod gradients;
 
 use crate::beginning::{freeze, take_over};
 use crate::card::Card;
-use crate::checkpoint::{Best, State};
+use crate::checkpoint::{Best, EMA, Shapes, State, WEIGHTS, shapes};
 use crate::error::TrainError;
 use crate::event::{Event, Reason};
 use crate::lessons::{Lessons, RunConfig, Validated};
@@ -169,28 +169,38 @@ impl<L: Lessons> Trainer<L> {
     }
 
     fn restore(&mut self, found: Found, folder: &Path) -> Result<(), TrainError> {
-        let Found { checkpoint, path, passed_over } = found;
+        let Found { mut checkpoint, path, passed_over } = found;
         if checkpoint.state.data != self.state.data {
             return Err(TrainError::OtherData { path: folder.to_owned() });
         }
-        let mut tensors = checkpoint.tensors;
-        let length = self.params.flat().columns();
-        let weights = tensors.remove(WEIGHTS).filter(|weights| weights.len() == length);
-        let moments: Vec<Vec<f32>> = (0..).map_while(|i| tensors.remove(&format!("{MOMENT}{i}"))).collect();
-        let remembered = self.optimizer.restore(&mut self.params, checkpoint.state.optimizer_steps, &moments);
-        let averaged = match &mut self.average {
-            Some(average) => tensors.remove(AVERAGE).is_some_and(|numbers| average.restore(&numbers)),
-            None => true,
-        };
-        let Some(weights) = weights.filter(|_| remembered && averaged) else {
-            return Err(TrainError::Damaged { path, message: "it is of another model".to_owned() });
-        };
-        self.params.set_flat(&Tensor::new(self.params.device(), 1, length, &weights));
+        let steps = checkpoint.state.optimizer_steps;
+        if let Some(difference) = checkpoint.difference(&self.needed(steps)) {
+            return Err(TrainError::Mismatch { path, difference });
+        }
+        let weights = checkpoint.take_row(&self.params, WEIGHTS);
+        self.params.set_flat(&weights);
+        if let Some(average) = &mut self.average {
+            average.set_weights(checkpoint.take_row(&self.params, EMA));
+        }
+        assert!(
+            self.optimizer.restore(&mut self.params, steps, &checkpoint.tensors),
+            "names and shapes match"
+        );
         let valid = self.state.valid;
         let checked_anew = checkpoint.state.is_checked_with_others(valid);
         self.state = checkpoint.state.checked_with(valid);
         self.resumed = Some(Resumed { passed_over, checked_anew });
         Ok(())
+    }
+
+    /// The tensors that a checkpoint must have after so many steps of the optimizer.
+    fn needed(&self, steps: u64) -> Shapes {
+        let mut needed = shapes(&self.params, WEIGHTS);
+        needed.extend(self.optimizer.state_shapes(&self.params, steps));
+        if self.average.is_some() {
+            needed.extend(shapes(&self.params, EMA));
+        }
+        needed
     }
 
     /// A run before its first update; what is taken from elsewhere is read only where that is not in a checkpoint already.
@@ -526,15 +536,20 @@ impl<L: Lessons> Trainer<L> {
         if self.saved.as_ref() == Some(&self.state) {
             return Ok(());
         }
-        let mut tensors = BTreeMap::from([(WEIGHTS.to_owned(), self.params.flat())]);
-        let moments = self.optimizer.moments().iter().enumerate();
-        tensors.extend(moments.map(|(i, moment)| (format!("{MOMENT}{i}"), moment.clone())));
-        let average = self.average.iter().map(|average| (AVERAGE.to_owned(), average.weights().clone()));
-        tensors.extend(average);
-        store.save(&self.state, &tensors)?;
+        store.save(&self.state, &self.tensors())?;
         self.saved = Some(self.state.clone());
         log.say(&Event::Checkpoint { update: self.state.update, duration: began.elapsed().as_secs_f64() });
         Ok(())
+    }
+
+    /// The tensors of a checkpoint. They share the memory of what they are part of.
+    fn tensors(&self) -> BTreeMap<String, Tensor> {
+        let params = &self.params;
+        let named = |prefix: &str, param| format!("{prefix}{}", params.name(param));
+        let weights = params.iter().map(|param| (named(WEIGHTS, param), params.tensor(param)));
+        let averages = self.average.iter().flat_map(|average| params.split(average.weights()));
+        let averages = averages.map(|(param, average)| (named(EMA, param), average));
+        weights.chain(averages).chain(self.optimizer.state(params)).collect()
     }
 
     /// Writes the model card as things stand.
@@ -551,11 +566,6 @@ impl<L: Lessons> Trainer<L> {
         store.write_files(&[(store.folder().card(), card.to_string())])
     }
 }
-
-/// The names of a checkpoint's tensors.
-pub(crate) const WEIGHTS: &str = "weights";
-const MOMENT: &str = "moment";
-const AVERAGE: &str = "average";
 
 fn first_examples(batches: &[Vec<Example>]) -> Vec<u32> {
     batches.iter().flatten().map(|example| example.number).take(NAMED_EXAMPLES).collect()

@@ -93,7 +93,7 @@ impl Row {
 
 /// The parts of a model, each with its parameters, and sums of layers, of parts and of all.
 fn print_table(params: &Params) {
-    let row = |param| Row { name: params.name(param).to_owned(), shape: params.tensor(param).shape() };
+    let row = |param| Row { name: params.name(param).to_owned(), shape: params.shape(param) };
     let rows: Vec<Row> = params.iter().map(row).collect();
     let mut parts: Vec<&str> = Vec::new();
     rows.iter().map(Row::part).for_each(|part| {

@@ -206,6 +206,31 @@ fn a_damaged_checkpoint_is_passed_over() {
     );
 }
 
+/// Checkpoints with the data and the config of a run that have not its tensors: those of a model of another size, and the flat ones of
+/// an earlier version.
+#[test]
+fn a_checkpoint_of_another_model_is_rejected() {
+    let folder = new_project();
+    let at = folder.path();
+    train(at, "model", &["--set", "train.max_updates=3"]).ok();
+    train(at, "other", &["--set", "train.max_updates=3", "--set", "model.encoder.embedding=5"]).ok();
+    fs::copy(at.join("other/checkpoints/step-3.safetensors"), checkpoint(at, 3)).unwrap();
+    let on = train(at, "model", &["--resume"]);
+    let said = "error: model/checkpoints/step-3.safetensors: this checkpoint does not match the model: \
+                tensor \"ema.encoder.embedding.weight\" is [";
+    assert!(on.stderr.contains(said) && on.stderr.contains(", 5], and the model needs ["), "{}", on.stderr);
+
+    let metadata = ["state", "crc32c"].map(|key| (key.to_owned(), String::new())).into();
+    let view = safetensors::tensor::TensorView::new(safetensors::Dtype::F32, vec![1], &[0; 4]).unwrap();
+    let flat = safetensors::serialize([("weights", view)], Some(metadata)).unwrap();
+    fs::write(checkpoint(at, 3), flat).unwrap();
+    train(at, "model", &["--resume"]).failed(
+        1,
+        "model/checkpoints/step-3.safetensors: an earlier version of couplet wrote this checkpoint, which cannot be resumed",
+        "resume with that version, or train again into another --out",
+    );
+}
+
 /// A disk that is full while a checkpoint or the model is written: what was there stays, the run says so and goes on.
 #[cfg(unix)]
 #[test]

@@ -96,8 +96,8 @@ impl Attention {
             local: config.local.map(|kind| {
                 let predict = (kind == LocalKind::Predictive).then(|| {
                     [
-                        params.add(&format!("{name}.place.weight"), size, hidden, uniform(hidden)),
-                        params.add(&format!("{name}.place.vector"), heads, size, uniform(size)),
+                        params.add(&format!("{name}.position.weight"), size, hidden, uniform(hidden)),
+                        params.add(&format!("{name}.position.vector"), heads, size, uniform(size)),
                     ]
                 });
                 (config.window(), predict)
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn a_window_is_predicted_by_hand() {
         let given: [(&str, &[f32]); 2] =
-            [("attention.place.weight", &[1.0]), ("attention.place.vector", &[2.0])];
+            [("attention.position.weight", &[1.0]), ("attention.position.vector", &[2.0])];
         let source: [&[f32]; 3] = [&[1.0], &[0.0], &[-1.0]];
         let config = "score = 'dot'\nlocal = 'predictive'\nwindow = 2\nsize = 1";
         let (context, weights) = looked(config, &given, &STATE, &source);

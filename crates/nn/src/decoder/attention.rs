@@ -1,16 +1,13 @@
-use super::{Decoder, Sequence, Stepped, embedding_of, output_of};
+use super::{Decoder, DecoderDropout, Sequence, Stepped, embedding_of, output_of};
 use crate::config::DecoderConfig;
 use crate::encoder::Encoded;
-use crate::layer::{Dropout, Embedding, Linear};
+use crate::layer::{Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
 use couplet_tensor::ops::{KvView, MultiHead, attend_cached, cross_attention};
 use couplet_tensor::{Params, SequenceLayout, Var};
 use std::sync::Arc;
-
-/// The numbers under which the decoder's layers drop.
-const DROPOUT: u32 = 200;
 
 /// A bare layer of attention that writes: `C = V·softmax(KᵀQ)` with `Q = W_Q·X'` of the tokens written so far and `K = W_K·X` and
 /// `V = W_V·X` of the source's states. The next token is predicted from the context alone.
@@ -23,7 +20,7 @@ pub struct AttentionDecoder {
     memory: Linear,
     output: Linear,
     how: MultiHead,
-    dropout: Dropout,
+    dropouts: DecoderDropout,
 }
 
 /// Where it stands: what is looked at, and how many steps were taken.
@@ -61,7 +58,7 @@ impl AttentionDecoder {
             memory: Linear::glorot(params, "decoder.kv_proj.weight", None, of_source, 2 * hidden),
             output: output_of(params, config, vocabulary, &embedding),
             how: MultiHead { heads: config.heads(), scale: 1.0, causal: false },
-            dropout: Dropout::of_numbers(config.dropout, config.variational_dropout),
+            dropouts: DecoderDropout::new(params, config),
             embedding,
         }
     }
@@ -106,12 +103,12 @@ impl Decoder for AttentionDecoder {
         let rows = &target.rows;
         let word = self.embedding.forward(pass, &target.tokens);
         let word = self.positions.forward(pass, &word, rows, 0);
-        let word = pass.dropout(word, rows, self.dropout, DROPOUT); // [target rows, embedding]
+        let word = pass.dropout(word, rows, &self.dropouts.embedding); // [target rows, embedding]
         let query = self.query.forward(pass, &word); // [target rows, hidden]
         let memory = (&state.memory, &state.sources);
         let (context, weights) =
             cross_attention((&query, rows), memory, &state.of, self.how, !pass.is_training());
-        let features = pass.dropout(context, rows, self.dropout, DROPOUT + 1);
+        let features = pass.dropout(context, rows, &self.dropouts.output);
         Sequence { features, weights: weights.map(Var::constant), pointing: None }
     }
 }

@@ -1,8 +1,8 @@
-use super::{Decoder, Sequence, Sights, Stepped, beside, embedding_of, output_of};
+use super::{Decoder, DecoderDropout, Sequence, Sights, Stepped, beside, embedding_of, output_of};
 use crate::config::DecoderConfig;
 use crate::convolution::{GatedConvolution, projection};
 use crate::encoder::Encoded;
-use crate::layer::{Dropout, Embedding, Linear};
+use crate::layer::{Dropout, DropoutSite, Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
@@ -12,9 +12,6 @@ use couplet_tensor::ops::{
 };
 use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
-
-/// The numbers under which the decoder's layers drop.
-const DROPOUT: u32 = 200;
 
 /// Layers of gated convolutions that write: each token sees those before it, and in every layer looks at the source. There,
 ///
@@ -36,13 +33,15 @@ pub struct ConvolutionalDecoder {
     source: Option<Linear>,
     output: Linear,
     how: MultiHead,
-    dropout: Dropout,
+    dropouts: DecoderDropout,
     hidden: usize,
     window: Window,
 }
 
 #[derive(Clone, Debug)]
 struct Layer {
+    /// Of what it reads.
+    dropout: DropoutSite,
     convolution: GatedConvolution,
     /// From the layer's output to a query, and from what was seen back.
     query: Linear,
@@ -95,6 +94,7 @@ impl ConvolutionalDecoder {
             let [convolution, query, seen] =
                 ["convolution", "query", "context"].map(|part| format!("decoder.layers.{layer}.{part}"));
             Layer {
+                dropout: DropoutSite::new(params, &format!("decoder.layers.{layer}.dropout"), dropout),
                 convolution: GatedConvolution::new(params, &convolution, window, hidden, dropout.rate),
                 query: projection(params, &query, hidden, width, none),
                 seen: projection(params, &seen, width, hidden, none),
@@ -103,10 +103,11 @@ impl ConvolutionalDecoder {
         let layers = (0..config.layers).map(layer).collect();
         let last = projection(params, "decoder.fc2", hidden, width, none);
         let source =
-            (of_source != width).then(|| projection(params, "decoder.source", of_source, width, none));
+            (of_source != width).then(|| projection(params, "decoder.source_proj", of_source, width, none));
         let output = output_of(params, config, vocabulary, &embedding);
         let how = MultiHead { heads: config.heads(), scale: 1.0, causal: false };
         ConvolutionalDecoder {
+            dropouts: DecoderDropout::new(params, config),
             embedding,
             positions,
             first,
@@ -115,7 +116,6 @@ impl ConvolutionalDecoder {
             source,
             output,
             how,
-            dropout,
             hidden,
             window,
         }
@@ -189,11 +189,11 @@ impl Decoder for ConvolutionalDecoder {
         let rows = &target.rows;
         let word = self.embedding.forward(pass, &target.tokens);
         let word = self.positions.forward(pass, &word, rows, 0);
-        let word = pass.dropout(word, rows, self.dropout, DROPOUT); // [target rows, embedding]
+        let word = pass.dropout(word, rows, &self.dropouts.embedding); // [target rows, embedding]
         let memory = (&state.memory, &state.sources);
         let (mut x, mut weights) = (self.first.forward(pass, &word), Vec::new()); // [target rows, hidden]
-        for (layer, number) in self.layers.iter().zip(DROPOUT + 2..) {
-            let read = pass.dropout(x.clone(), rows, self.dropout, number);
+        for layer in &self.layers {
+            let read = pass.dropout(x.clone(), rows, &layer.dropout);
             let made = layer.convolution.sequence(pass, &read, rows); // [target rows, hidden]
             let query = scaled_residual(&layer.query.forward(pass, &made), &word); // [target rows, embedding]
             // While training, nobody asks where it looked.
@@ -205,7 +205,7 @@ impl Decoder for ConvolutionalDecoder {
         }
         let features = self.last.forward(pass, &x); // [target rows, embedding]
         Sequence {
-            features: pass.dropout(features, rows, self.dropout, DROPOUT + 1),
+            features: pass.dropout(features, rows, &self.dropouts.output),
             weights: beside(weights).map(Var::constant),
             pointing: None,
         }

@@ -2,18 +2,13 @@
 
 use crate::attention::Attention;
 use crate::config::{AttentionConfig, InputFeeding, QueryKind};
-use crate::layer::{Dropout, RecurrentLayer};
+use crate::layer::{DropoutSite, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
 use couplet_tensor::ops::{Memory, Scan, ScanState, concat_columns, gather_rows, steps_before};
 use couplet_tensor::{Direction, SequenceLayout, Tensor, Var};
 use std::slice::SliceIndex;
 use std::sync::Arc;
-
-/// The numbers under which layers drop what they read, above that of the layer.
-const DROPOUT: u32 = 210;
-/// And under which sequences go past them.
-pub(crate) const SHORTCUT: u32 = 250;
 
 /// A stack of recurrent layers, and how it looks at the source.
 ///
@@ -30,7 +25,7 @@ pub(crate) struct Layers {
     /// What they read of the layer below is added to the output of some layers.
     pub(crate) shortcut: Shortcut,
     /// Of what each layer above the one that looks reads of the layer below.
-    pub(crate) dropout: Dropout,
+    pub(crate) dropouts: Vec<DropoutSite>,
 }
 
 /// How a decoder looks at the source.
@@ -278,8 +273,8 @@ impl Layers {
     ) -> (Written, Vec<Vec<Var>>) {
         let Written { mut states, seen } = written;
         let mut last = Vec::new();
-        for (number, first) in (self.below..).zip(first) {
-            let below = pass.dropout(states.clone(), rows, self.dropout, DROPOUT + number as u32); // [rows, hidden]
+        for ((number, first), site) in (self.below..).zip(first).zip(&self.dropouts) {
+            let below = pass.dropout(states.clone(), rows, site); // [rows, hidden]
             let context = seen.iter().map(|seen| &seen.context);
             let x = concat_columns(&std::iter::once(&below).chain(context).collect::<Vec<_>>());
             let read = self.layers[number].forward(pass, &x, rows, Direction::Forward, Some(first));
@@ -316,6 +311,7 @@ mod tests {
     use super::*;
     use crate::cell::WriterKind;
     use crate::config::DecoderConfig;
+    use crate::layer::Dropout;
     use crate::testing::{assert_near, matrix, set};
     use couplet_tensor::{Device, Params};
 
@@ -348,6 +344,10 @@ mod tests {
         if config.coverage {
             set(&mut params, &[("attention.coverage", &[-1.0])]);
         }
+        let shortcut = Shortcut::new(&mut params, "decoder", count, Some(2), 0.0);
+        let none = Dropout::of_numbers(0.0, false);
+        let site = |layer: usize| DropoutSite::new(&mut params, &format!("decoder.l{layer}.dropout"), none);
+        let dropouts = (0..count - 1).map(site).collect();
         let pass = Pass::inference(&params);
         let memory = attention.memory(
             &pass,
@@ -355,13 +355,8 @@ mod tests {
             &SequenceLayout::new(&[2]).into(),
             [0].into(),
         );
-        let layers = Layers {
-            layers,
-            sight: Sight::new(Some(attention), &config),
-            below: 1,
-            shortcut: Shortcut::new(Some(2), 0.0, SHORTCUT),
-            dropout: Dropout::of_numbers(0.0, false),
-        };
+        let layers =
+            Layers { layers, sight: Sight::new(Some(attention), &config), below: 1, shortcut, dropouts };
         let first = [0.5].into_iter().chain([0.0; 2]).map(|number| vec![matrix(&[&[number]])]);
         let start = layers.start(&pass, first.take(count).collect(), Some(memory));
         let rows = SequenceLayout::new(&[read.len()]).into();

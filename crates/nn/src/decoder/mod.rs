@@ -15,7 +15,7 @@ pub use transformer::TransformerDecoder;
 
 use crate::cell::WriterKind;
 use crate::config::{DecoderConfig, Tied};
-use crate::layer::{Embedding, Linear};
+use crate::layer::{Dropout, DropoutSite, Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use attention::AttentionState;
@@ -137,5 +137,21 @@ fn output_of(
             weight: embedding.weight,
             bias: Some(params.add("decoder.output.bias", 1, vocabulary, Init::Constant(0.0))),
         },
+    }
+}
+
+/// Dropout of a decoder's first values, the tokens' vectors, and of its last ones, what a token is predicted from.
+#[derive(Clone, Debug)]
+struct DecoderDropout {
+    embedding: DropoutSite,
+    output: DropoutSite,
+}
+
+impl DecoderDropout {
+    fn new(params: &mut Params, config: &DecoderConfig) -> DecoderDropout {
+        let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
+        let [embedding, output] = ["embedding", "output"]
+            .map(|part| DropoutSite::new(params, &format!("decoder.{part}.dropout"), dropout));
+        DecoderDropout { embedding, output }
     }
 }

@@ -21,7 +21,10 @@ impl Pointer {
         embedding: usize,
         heads: usize,
     ) -> Pointer {
-        Pointer { gate: Linear::new(params, "decoder.gate", hidden + contexts + embedding, 1, true), heads }
+        Pointer {
+            gate: Linear::new(params, "decoder.copy_gate", hidden + contexts + embedding, 1, true),
+            heads,
+        }
     }
 
     /// Where some rows point, and how much.
@@ -52,7 +55,10 @@ mod tests {
     fn a_pointer_by_hand() {
         let mut params = Params::new(&Device::cpu(), 1);
         let pointer = Pointer::new(&mut params, 1, 1, 1, 1);
-        set(&mut params, &[("decoder.gate.weight", &[0.4, 0.3, 0.25]), ("decoder.gate.bias", &[-0.4])]);
+        set(
+            &mut params,
+            &[("decoder.copy_gate.weight", &[0.4, 0.3, 0.25]), ("decoder.copy_gate.bias", &[-0.4])],
+        );
         let [s, c, x] = [0.5, -1.0, 2.0].map(|number| matrix(&[&[number]]));
         let seen = Seen { context: c, weights: matrix(&[&[0.1, 0.9]]) };
         let pointing = pointer.forward(&Pass::inference(&params), &s, &seen, None, &x);

@@ -23,8 +23,8 @@ impl Readout {
     ) -> Readout {
         let word = kind == ReadoutKind::DeepOutput;
         let inputs = hidden + contexts + if word { embedding } else { 0 };
-        let mix =
-            (kind != ReadoutKind::State).then(|| Linear::new(params, "decoder.mix", inputs, hidden, true));
+        let mix = (kind != ReadoutKind::State)
+            .then(|| Linear::new(params, "decoder.attentional", inputs, hidden, true));
         Readout { mix, word }
     }
 
@@ -63,7 +63,13 @@ mod tests {
             let mut params = Params::new(&Device::cpu(), 1);
             let readout = Readout::new(&mut params, kind, 1, 1, 1);
             if inputs > 0 {
-                set(&mut params, &[("decoder.mix.weight", &weights[..inputs]), ("decoder.mix.bias", &[0.1])]);
+                set(
+                    &mut params,
+                    &[
+                        ("decoder.attentional.weight", &weights[..inputs]),
+                        ("decoder.attentional.bias", &[0.1]),
+                    ],
+                );
             }
             let [s, c, x] = [0.5, -1.0, 2.0].map(|number| matrix(&[&[number]]));
             let found = readout.forward(&Pass::inference(&params), &s, [&c], &x);

@@ -1,19 +1,16 @@
-use super::layers::{Layers, LayersState, SHORTCUT, Sight, Written};
+use super::layers::{Layers, LayersState, Sight, Written};
 use super::pointer::Pointer;
 use super::readout::Readout;
-use super::{Decoder, Sequence, Stepped, embedding_of, output_of};
+use super::{Decoder, DecoderDropout, Sequence, Stepped, embedding_of, output_of};
 use crate::attention::Attention;
 use crate::cell::Cell;
 use crate::config::{InputFeeding, ModelConfig, QueryLayer};
-use crate::layer::{Dropout, Embedding, Linear, RecurrentLayer};
+use crate::layer::{Dropout, DropoutSite, Embedding, Linear, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
 use crate::tokens::Packed;
 use couplet_tensor::ops::{Memory, PointerOutput, concat_columns, gather_rows, repeat_over_steps};
 use couplet_tensor::{Params, Tensor, Var};
-
-/// The numbers under which the decoder's layers drop.
-const DROPOUT: u32 = 200;
 
 /// A stack of recurrent layers that writes token by token. In every step,
 ///
@@ -29,7 +26,7 @@ pub struct RecurrentDecoder {
     pointer: Option<Pointer>,
     /// From what a token is predicted from to the vocabulary.
     output: Linear,
-    dropout: Dropout,
+    dropouts: DecoderDropout,
 }
 
 /// Where a recurrent decoder stands, a row for each hypothesis.
@@ -87,9 +84,13 @@ impl RecurrentDecoder {
             .then(|| Pointer::new(params, hidden, seen + told, decoder.embedding.size, attention.heads));
         let output = output_of(params, decoder, vocabulary, &embedding);
         let dropout = Dropout::of_numbers(decoder.dropout, decoder.variational_dropout);
-        let shortcut = Shortcut::new(decoder.residual_from, decoder.stochastic_depth, SHORTCUT);
-        let layers = Layers { layers, sight, below, shortcut, dropout };
-        RecurrentDecoder { embedding, layers, readout, pointer, output, dropout }
+        let site = |layer| DropoutSite::new(params, &format!("decoder.l{layer}.dropout"), dropout);
+        let between = (below - 1..decoder.layers - 1).map(site).collect();
+        let (from, rate) = (decoder.residual_from, decoder.stochastic_depth);
+        let shortcut = Shortcut::new(params, "decoder", decoder.layers, from, rate);
+        let layers = Layers { layers, sight, below, shortcut, dropouts: between };
+        let dropouts = DecoderDropout::new(params, decoder);
+        RecurrentDecoder { embedding, layers, readout, pointer, output, dropouts }
     }
 
     /// How it looks at the source, if it does.
@@ -161,10 +162,10 @@ impl Decoder for RecurrentDecoder {
         let rows = &target.rows;
         let told = state.told.as_ref().map(|told| repeat_over_steps(told, rows)); // [target rows, context]
         let word = self.embedding.forward(pass, &target.tokens);
-        let word = pass.dropout(word, rows, self.dropout, DROPOUT); // [target rows, embedding]
+        let word = pass.dropout(word, rows, &self.dropouts.embedding); // [target rows, embedding]
         let written = self.layers.sequence(pass, &input(&word, told.as_ref()), rows, &state.layers);
         let features = self.features(pass, &written, told.as_ref(), &word); // [target rows, hidden]
-        let features = pass.dropout(features, rows, self.dropout, DROPOUT + 1);
+        let features = pass.dropout(features, rows, &self.dropouts.output);
         let pointing = self.pointing(pass, &written, told.as_ref(), &word);
         Sequence { features, weights: written.seen.map(|seen| seen.weights), pointing }
     }

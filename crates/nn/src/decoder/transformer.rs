@@ -3,7 +3,7 @@ use super::pointer::Pointer;
 use super::{Decoder, Sequence, Sights, Stepped, beside, embedding_of, output_of};
 use crate::config::DecoderConfig;
 use crate::encoder::Encoded;
-use crate::layer::{Dropout, Embedding, Linear};
+use crate::layer::{Dropout, DropoutSite, Embedding, Linear};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::{Before, FeedForward, OwnAttention, Positions, Read, Residual, SourceAttention};
@@ -11,15 +11,14 @@ use couplet_tensor::ops::PointerOutput;
 use couplet_tensor::{Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
-/// The numbers under which the decoder's layers drop.
-const DROPOUT: u32 = 200;
-
 /// A Transformer's decoder: in each layer every token looks at those before it, then at the source, and a feed-forward layer follows.
 /// One that copies points to where its last layer looks.
 #[derive(Clone, Debug)]
 pub struct TransformerDecoder {
     embedding: Embedding,
     positions: Positions,
+    /// Of the tokens' vectors.
+    dropout: DropoutSite,
     layers: Vec<Layer>,
     residual: Residual,
     /// From the states to the vocabulary.
@@ -81,7 +80,7 @@ impl TransformerDecoder {
         let scale = (width as f32).sqrt();
         let positions = Positions::new(params, "decoder", config.positions(), Some(scale), width);
         let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
-        let mut residual = Residual::new(config.norm.unwrap_or_default(), dropout, DROPOUT + 1);
+        let mut residual = Residual::new(config.norm.unwrap_or_default(), dropout);
         let layer = |layer: usize| {
             let name = format!("decoder.layers.{layer}");
             let [own, source] = ["self_attn", "multihead_attn"].map(|part| format!("{name}.{part}"));
@@ -89,16 +88,17 @@ impl TransformerDecoder {
             let layer = Layer {
                 own: OwnAttention::new(params, &own, width, heads, true, config.positions()),
                 source: SourceAttention::new(params, &source, width, heads, of_source),
-                feed_forward: FeedForward::new(params, &name, width, config.hidden, kind),
+                feed_forward: FeedForward::new(params, &name, width, config.hidden, kind, dropout),
             };
-            (1..=3).for_each(|norm| residual.add_norm(params, &format!("{name}.norm{norm}"), width));
+            residual.add_sublayers(params, &name, 3, width);
             layer
         };
         let layers = (0..config.layers).map(layer).collect();
         residual.add_norm(params, "decoder.norm", width);
         let pointer = config.copy.then(|| Pointer::new(params, width, width, width, heads));
         let output = output_of(params, config, vocabulary, &embedding);
-        TransformerDecoder { embedding, positions, layers, residual, output, pointer, heads }
+        let dropout = DropoutSite::new(params, "decoder.embedding.dropout", dropout);
+        TransformerDecoder { embedding, positions, dropout, layers, residual, output, pointer, heads }
     }
 
     /// Whether it copies.
@@ -155,8 +155,7 @@ impl Decoder for TransformerDecoder {
             stream = residual.join(pass, &stream, &seen, &rows);
             last = Some(Seen { context: seen, weights: Var::constant(looked.clone()) });
             weights.push(looked);
-            let number = residual.hidden_drop(&stream);
-            let fed = layer.feed_forward.forward(pass, &stream.read, &rows, residual.dropout(), number);
+            let fed = layer.feed_forward.forward(pass, &stream.read, &rows);
             stream = residual.join(pass, &stream, &fed, &rows); // [rows, width]
         }
         let features = residual.end(pass, stream); // [rows, width]
@@ -170,7 +169,7 @@ impl Decoder for TransformerDecoder {
         let word = self.embedding.forward(pass, &target.tokens);
         let word = self.positions.forward(pass, &word, rows, 0);
         let (residual, mut weights, mut last) = (&self.residual, Vec::new(), None);
-        let word = pass.dropout(word, rows, residual.dropout(), DROPOUT); // [target rows, width]
+        let word = pass.dropout(word, rows, &self.dropout); // [target rows, width]
         let mut stream = residual.begin(pass, word.clone());
         for (i, layer) in self.layers.iter().enumerate() {
             let written = layer.own.sequence(pass, &stream.read, rows); // [target rows, width]
@@ -187,8 +186,7 @@ impl Decoder for TransformerDecoder {
                 seen
             };
             stream = residual.join(pass, &stream, &seen, rows);
-            let number = residual.hidden_drop(&stream);
-            let fed = layer.feed_forward.forward(pass, &stream.read, rows, residual.dropout(), number);
+            let fed = layer.feed_forward.forward(pass, &stream.read, rows);
             stream = residual.join(pass, &stream, &fed, rows); // [target rows, width]
         }
         let features = residual.end(pass, stream);

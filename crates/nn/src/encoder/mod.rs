@@ -16,18 +16,13 @@ pub use transformer::TransformerReader;
 
 use crate::cell::ReaderKind;
 use crate::config::EncoderConfig;
-use crate::layer::{Dropout, Embedding};
+use crate::layer::{Dropout, DropoutSite, Embedding};
 use crate::pass::Pass;
 use crate::tokens::Packed;
 use crate::transformer::Positions;
 use couplet_tensor::ops::{concat_rows, gather_rows};
 use couplet_tensor::{Direction, Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
-
-/// The numbers under which the encoder's layers drop.
-const DROPOUT: u32 = 100;
-/// And that under which sequences go past the lowest layer.
-const SHORTCUT: u32 = 150;
 
 /// What an encoder returns, whichever it is.
 #[derive(Clone, Debug)]
@@ -49,7 +44,8 @@ pub struct Encoded {
 pub struct Encoder {
     input: Input,
     positions: Positions,
-    dropout: Dropout,
+    /// Of the tokens' vectors, where they are learned.
+    dropout: Option<DropoutSite>,
     reader: Reader,
 }
 
@@ -71,13 +67,16 @@ impl Encoder {
         let inputs = config.input_width(vocabulary);
         let scale = (config.kind == ReaderKind::Transformer).then(|| (inputs as f32).sqrt());
         let positions = Positions::new(params, "encoder", config.positions(), scale, inputs);
-        let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
+        let dropout = matches!(input, Input::Embedding(_)).then(|| {
+            let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
+            DropoutSite::new(params, "encoder.embedding.dropout", dropout)
+        });
         let reader = match (config.kind, config.cell()) {
             (ReaderKind::SelfAttention, _) => {
                 Reader::SelfAttention(SelfAttentionReader::new(params, config, inputs))
             }
             (ReaderKind::Transformer, _) => Reader::Transformer(TransformerReader::new(params, config)),
-            (ReaderKind::Conv, _) => Reader::Convolutional(ConvolutionalReader::new(params, config, dropout)),
+            (ReaderKind::Conv, _) => Reader::Convolutional(ConvolutionalReader::new(params, config)),
             (_, Some(cell)) => Reader::Recurrent(RecurrentReader::new(params, config, cell, inputs)),
             (_, None) => Reader::Bag,
         };
@@ -94,21 +93,17 @@ impl Encoder {
         let rows = Arc::clone(&source.rows);
         let x = self.input.forward(pass, &source.tokens); // [source rows, inputs]
         let x = self.positions.forward(pass, &x, &rows, 0);
-        let x = match self.input {
-            Input::Embedding(_) => pass.dropout(x, &rows, self.dropout, DROPOUT),
-            Input::OneHot { .. } => x, // to drop its only number is to drop the token
+        let x = match &self.dropout {
+            Some(site) => pass.dropout(x, &rows, site),
+            None => x, // to drop the only number of a one-hot token is to drop the token
         };
         match &self.reader {
             Reader::Bag => Encoded { states: x, rows, last: Vec::new(), end: None, values: None },
-            Reader::Recurrent(reader) => reader.forward(pass, x, rows, self.dropout, before),
-            Reader::SelfAttention(reader) => {
-                without_recurrence(reader.forward(pass, x, &rows, self.dropout), rows)
-            }
-            Reader::Transformer(reader) => {
-                without_recurrence(reader.forward(pass, x, &rows, self.dropout), rows)
-            }
+            Reader::Recurrent(reader) => reader.forward(pass, x, rows, before),
+            Reader::SelfAttention(reader) => without_recurrence(reader.forward(pass, x, &rows), rows),
+            Reader::Transformer(reader) => without_recurrence(reader.forward(pass, x, &rows), rows),
             Reader::Convolutional(reader) => {
-                let [states, values] = reader.forward(pass, &x, &rows, self.dropout);
+                let [states, values] = reader.forward(pass, &x, &rows);
                 Encoded { values: Some(values), ..without_recurrence(states, rows) }
             }
         }

@@ -1,7 +1,7 @@
-use super::{DROPOUT, Encoded, SHORTCUT, SelfAttendingLayer, last_states};
+use super::{Encoded, SelfAttendingLayer, last_states};
 use crate::cell::Cell;
 use crate::config::EncoderConfig;
-use crate::layer::{Dropout, RecurrentLayer};
+use crate::layer::{Dropout, DropoutSite, RecurrentLayer};
 use crate::pass::Pass;
 use crate::shortcut::Shortcut;
 use couplet_tensor::ops::{Recurrent, column_block, concat_columns};
@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct RecurrentReader {
     /// For each layer, one reader for each direction.
     layers: Vec<Vec<(Direction, Layer)>>,
+    /// Of the output of each layer.
+    dropouts: Vec<DropoutSite>,
     /// What they read is added to the output of some layers.
     shortcut: Shortcut,
 }
@@ -71,11 +73,13 @@ impl RecurrentReader {
             };
             directions(layer).iter().map(reader).collect()
         });
-        let layers = layers.collect();
-        RecurrentReader {
-            layers,
-            shortcut: Shortcut::new(config.residual_from, config.stochastic_depth, SHORTCUT),
-        }
+        let layers: Vec<_> = layers.collect();
+        let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
+        let site = |layer| DropoutSite::new(params, &format!("encoder.l{layer}.dropout"), dropout);
+        let dropouts = (0..layers.len()).map(site).collect();
+        let (from, share) = (config.residual_from, config.stochastic_depth);
+        let shortcut = Shortcut::new(params, "encoder", layers.len(), from, share);
+        RecurrentReader { layers, dropouts, shortcut }
     }
 
     /// Reads what its tokens are, from the states in which its layers ended before or from zero.
@@ -84,7 +88,6 @@ impl RecurrentReader {
         pass: &Pass,
         x: Var,
         rows: Arc<SequenceLayout>,
-        dropout: Dropout,
         before: Option<&[Vec<Var>]>,
     ) -> Encoded {
         let (mut states, mut last, mut end) = (x, Vec::new(), None);
@@ -95,7 +98,7 @@ impl RecurrentReader {
                 .map(|(direction, reader)| reader.forward(pass, &states, &rows, *direction, start))
                 .collect();
             let joined = concat_columns(&read.iter().map(|read| &read.states).collect::<Vec<_>>());
-            let dropped = pass.dropout(joined, &rows, dropout, DROPOUT + 1 + layer as u32);
+            let dropped = pass.dropout(joined, &rows, &self.dropouts[layer]);
             let below = states;
             states = self.shortcut.join(pass, layer, dropped, &below, &rows); // [source rows, width]
             let parts = 0..read[0].last.len();

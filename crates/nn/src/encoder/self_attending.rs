@@ -25,8 +25,8 @@ pub struct SelfAttendingLayer {
 }
 
 impl SelfAttendingLayer {
-    /// Adds the parameters of the layer, as [`RecurrentLayer::new`] names them, and `encoder.attention_SUFFIX.key.weight` and so on
-    /// for scores that have any.
+    /// Adds the parameters of the layer, as [`RecurrentLayer::new`] names them, and `encoder.intra_attention_SUFFIX.key.weight` and so
+    /// on for scores that have any.
     pub fn new(
         params: &mut Params,
         suffix: &str,
@@ -38,7 +38,7 @@ impl SelfAttendingLayer {
         let layer = RecurrentLayer::new(params, "encoder", suffix, cell, inputs, hidden);
         let config = AttentionConfig { score: score.into(), size: hidden, ..AttentionConfig::default() };
         let attention =
-            Attention::named(params, &format!("encoder.attention_{suffix}"), &config, hidden, hidden);
+            Attention::named(params, &format!("encoder.intra_attention_{suffix}"), &config, hidden, hidden);
         SelfAttendingLayer { layer, attention: attention.expect("a score") }
     }
 

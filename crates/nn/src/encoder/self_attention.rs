@@ -1,6 +1,5 @@
-use super::DROPOUT;
 use crate::config::{EncoderConfig, PositionKind};
-use crate::layer::{Dropout, Linear};
+use crate::layer::{Dropout, DropoutSite, Linear};
 use crate::pass::Pass;
 use couplet_tensor::ops::rotary::RotaryConfig;
 use couplet_tensor::ops::{MultiHead, rotary, self_attention};
@@ -12,6 +11,8 @@ use std::sync::Arc;
 pub struct SelfAttentionReader {
     /// W_Q, W_K and W_V below each other.
     layers: Vec<Linear>,
+    /// Of what each layer saw.
+    dropouts: Vec<DropoutSite>,
     heads: usize,
     rotary: bool,
 }
@@ -23,23 +24,27 @@ impl SelfAttentionReader {
         let layer = |(layer, (inputs, width)): (usize, (usize, usize))| {
             Linear::glorot(params, &format!("encoder.in_proj_weight_l{layer}"), None, inputs, 3 * width)
         };
+        let layers: Vec<Linear> = inputs.zip(config.widths()).enumerate().map(layer).collect();
+        let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
+        let site = |layer| DropoutSite::new(params, &format!("encoder.layers.{layer}.dropout"), dropout);
         SelfAttentionReader {
-            layers: inputs.zip(config.widths()).enumerate().map(layer).collect(),
+            dropouts: (0..layers.len()).map(site).collect(),
+            layers,
             heads: config.heads(),
             rotary: config.positions() == PositionKind::Rotary,
         }
     }
 
     /// Reads what its tokens are.
-    pub fn forward(&self, pass: &Pass, x: Var, rows: &Arc<SequenceLayout>, dropout: Dropout) -> Var {
+    pub fn forward(&self, pass: &Pass, x: Var, rows: &Arc<SequenceLayout>) -> Var {
         let how = MultiHead { heads: self.heads, scale: 1.0, causal: false };
-        self.layers.iter().zip(DROPOUT + 1..).fold(x, |x, (layer, number)| {
+        self.layers.iter().zip(&self.dropouts).fold(x, |x, (layer, site)| {
             let asked = layer.forward(pass, &x); // [source rows, 3·width]
             let width = asked.columns() / 3;
             let turned = RotaryConfig { depth: width / self.heads, columns: 2 * width, first: 0 };
             let asked = if self.rotary { rotary(&asked, rows, turned) } else { asked };
             let (context, _) = self_attention(&asked, rows, how, false); // [source rows, width]
-            pass.dropout(context, rows, dropout, number)
+            pass.dropout(context, rows, site)
         })
     }
 }

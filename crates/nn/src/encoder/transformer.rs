@@ -1,4 +1,3 @@
-use super::DROPOUT;
 use crate::config::EncoderConfig;
 use crate::layer::Dropout;
 use crate::pass::Pass;
@@ -18,13 +17,13 @@ impl TransformerReader {
     pub fn new(params: &mut Params, config: &EncoderConfig) -> Self {
         let (width, kind) = (config.embedding.size, config.feed_forward.unwrap_or_default());
         let dropout = Dropout::of_numbers(config.dropout, config.variational_dropout);
-        let mut residual = Residual::new(config.norm.unwrap_or_default(), dropout, DROPOUT + 1);
+        let mut residual = Residual::new(config.norm.unwrap_or_default(), dropout);
         let layer = |(layer, hidden): (usize, usize)| {
             let name = format!("encoder.layers.{layer}");
             let own = format!("{name}.self_attn");
             let own = OwnAttention::new(params, &own, width, config.heads(), false, config.positions());
-            let feed_forward = FeedForward::new(params, &name, width, hidden, kind);
-            (1..=2).for_each(|norm| residual.add_norm(params, &format!("{name}.norm{norm}"), width));
+            let feed_forward = FeedForward::new(params, &name, width, hidden, kind, dropout);
+            residual.add_sublayers(params, &name, 2, width);
             (own, feed_forward)
         };
         let layers = config.units().into_iter().enumerate().map(layer).collect();
@@ -33,14 +32,13 @@ impl TransformerReader {
     }
 
     /// Reads what its tokens are, their places told.
-    pub fn forward(&self, pass: &Pass, x: Var, rows: &Arc<SequenceLayout>, dropout: Dropout) -> Var {
+    pub fn forward(&self, pass: &Pass, x: Var, rows: &Arc<SequenceLayout>) -> Var {
         let residual = &self.residual;
         let mut stream = residual.begin(pass, x);
         for (attention, feed_forward) in &self.layers {
             let seen = attention.sequence(pass, &stream.read, rows); // [source rows, width]
             stream = residual.join(pass, &stream, &seen, rows);
-            let number = residual.hidden_drop(&stream);
-            let fed = feed_forward.forward(pass, &stream.read, rows, dropout, number); // [source rows, width]
+            let fed = feed_forward.forward(pass, &stream.read, rows); // [source rows, width]
             stream = residual.join(pass, &stream, &fed, rows);
         }
         residual.end(pass, stream)

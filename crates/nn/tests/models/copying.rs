@@ -50,7 +50,7 @@ fn gradients_of_models_that_copy_are_those_of_their_loss() {
                 (params.name(param).to_owned(), params.tensor(param).to_vec(), params.gradient(param))
             })
             .collect();
-        assert!(all.iter().any(|(name, ..)| name == "decoder.gate.weight"), "{settings}");
+        assert!(all.iter().any(|(name, ..)| name == "decoder.copy_gate.weight"), "{settings}");
         for (name, weights, gradient) in all {
             let far = 2e-3;
             let [up, down] = [far, -far].map(|by| {

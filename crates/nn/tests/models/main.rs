@@ -6,4 +6,5 @@ mod fixture;
 mod freeze;
 mod pytorch;
 mod seq2seq;
+mod streams;
 mod without_recurrence;

@@ -194,8 +194,8 @@ fn models_of_the_first_version_can_be_read() {
         "attention.key.weight (9, 10)",
         "attention.query.weight (9, 10)",
         "attention.vector (1, 9)",
-        "decoder.mix.weight (10, 20)",
-        "decoder.mix.bias (1, 10)",
+        "decoder.attentional.weight (10, 20)",
+        "decoder.attentional.bias (1, 10)",
         "decoder.output.weight (11, 10)",
         "decoder.output.bias (1, 11)",
     ];

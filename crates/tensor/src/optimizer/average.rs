@@ -35,13 +35,13 @@ impl Average {
         &self.weights
     }
 
-    /// Goes on with another one's average. False where that is not as long as this one; nothing has changed then.
-    pub fn restore(&mut self, numbers: &[f32]) -> bool {
-        let fits = numbers.len() == self.weights.columns();
-        if fits {
-            self.weights = Tensor::new(self.weights.device(), 1, numbers.len(), numbers);
-        }
-        fits
+    /// Resumes with another one's average.
+    ///
+    /// # Panics
+    /// If it is of another length.
+    pub fn set_weights(&mut self, weights: Tensor) {
+        assert_eq!(weights.shape(), self.weights.shape(), "an average of another model's weights");
+        self.weights = weights;
     }
 
     /// Takes the weights in after a step, the first of which is 1.
@@ -49,6 +49,7 @@ impl Average {
         let device = params.device().clone();
         let _span = profile::enter("average", Phase::Update, &device);
         let (weights, kept) = (params.store(), self.kept(step));
+        assert_eq!(weights.shape(), self.weights.shape(), "an average of another model's weights");
         on_device!(&device,
             cpu => cpu::average(cpu, self.weights.data_mut(), weights.data(), kept),
             cuda => cuda::average(cuda, &mut self.weights, weights, kept));

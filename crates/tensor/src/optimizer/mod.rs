@@ -41,6 +41,9 @@ use crate::params::{ParamSpan, Params};
 use crate::profile::{self, Phase};
 use crate::tensor::Tensor;
 pub use average::Average;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// The norm of all gradients together: 1 × 1.
 pub fn gradient_norm(params: &mut Params) -> Tensor {
@@ -126,6 +129,15 @@ struct AdamStep {
     keep: f32,
 }
 
+/// The part of a moment that belongs to a parameter.
+struct MomentSpan {
+    name: String,
+    /// Which of the rule's moments.
+    moment: usize,
+    span: Range<usize>,
+    rows: usize,
+}
+
 /// A rule, and what it remembers from step to step.
 #[derive(Debug)]
 pub struct Optimizer {
@@ -157,23 +169,62 @@ impl Optimizer {
         self.steps
     }
 
-    /// What it remembers: nothing before its first step.
-    pub fn moments(&self) -> &[Tensor] {
-        &self.moments
+    /// What it remembers of each parameter, by name: nothing before its first step. The first moment of a parameter `w` is
+    /// `moment0.w`, of the shape of `w`; Adafactor's mean squares are `moment_columns.w` and, of a matrix, `moment_rows.w`. They share
+    /// the optimizer's memory.
+    pub fn state(&self, params: &Params) -> BTreeMap<String, Tensor> {
+        if self.moments.is_empty() {
+            return BTreeMap::new();
+        }
+        let tensor = |MomentSpan { name, moment, span, rows }: MomentSpan| {
+            let columns = span.len().checked_div(rows).unwrap_or(0);
+            (name, self.moments[moment].part(span.start, rows, columns, Arc::default()))
+        };
+        self.spans(params).into_iter().map(tensor).collect()
     }
 
-    /// Goes on after so many steps with what another one of the same rule remembered. False where that is not as long as the
-    /// parameters ask for; nothing has changed then.
-    pub fn restore(&mut self, params: &mut Params, steps: u64, moments: &[Vec<f32>]) -> bool {
-        let wanted = if steps == 0 { Vec::new() } else { self.rule.memory(params) };
-        if moments.iter().map(Vec::len).ne(wanted) {
+    /// The names and the shapes of its [state](Optimizer::state) after so many steps.
+    pub fn state_shapes(&self, params: &Params, steps: u64) -> BTreeMap<String, (usize, usize)> {
+        let spans = if steps == 0 { Vec::new() } else { self.spans(params) };
+        let shape = |MomentSpan { name, span, rows, .. }: MomentSpan| {
+            (name, (rows, span.len().checked_div(rows).unwrap_or(0)))
+        };
+        spans.into_iter().map(shape).collect()
+    }
+
+    /// Resumes after so many steps with the [state](Optimizer::state) of another one of the same rule. False where a tensor is
+    /// missing or of another size; nothing has changed then. Other tensors are ignored.
+    pub fn restore(&mut self, params: &mut Params, steps: u64, state: &BTreeMap<String, Vec<f32>>) -> bool {
+        let spans = if steps == 0 { Vec::new() } else { self.spans(params) };
+        let fits = |of: &MomentSpan| state.get(&of.name).is_some_and(|values| values.len() == of.span.len());
+        if !spans.iter().all(fits) {
             return false;
+        }
+        let lengths = if steps == 0 { Vec::new() } else { self.rule.memory(params) };
+        let mut moments: Vec<Tensor> =
+            lengths.into_iter().map(|length| Tensor::zeros(params.device(), 1, length)).collect();
+        for MomentSpan { name, moment, span, .. } in spans {
+            moments[moment].write(span.start, &state[&name]);
         }
         self.steps = steps;
         params.set_steps(steps);
-        self.moments =
-            moments.iter().map(|moment| Tensor::new(params.device(), 1, moment.len(), moment)).collect();
+        self.moments = moments;
         true
+    }
+
+    /// The parts of its moments that belong to the parameters.
+    fn spans(&self, params: &Params) -> Vec<MomentSpan> {
+        if let Rule::Adafactor { .. } = self.rule {
+            let span = |(name, span)| MomentSpan { name, moment: 0, span, rows: 1 };
+            return adafactor::named(params).into_iter().map(span).collect();
+        }
+        let of_moment = |moment: usize| {
+            params.in_store().map(move |param| {
+                let (span, rows, ..) = params.placed(param);
+                MomentSpan { name: format!("moment{moment}.{}", params.name(param)), moment, span, rows }
+            })
+        };
+        (0..self.rule.memory(params).len()).flat_map(of_moment).collect()
     }
 
     /// Changes the weights by their gradients and begins a new step. Returns the norm of the gradients before clipping, where

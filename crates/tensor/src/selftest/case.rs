@@ -92,7 +92,7 @@ impl Case {
 fn pass(device: &Device, inputs: &[Input], op: &dyn Fn(&[Var]) -> Vec<Var>, stored: bool) -> Results {
     let mut params = Params::new(device, SEED);
     // Not even the first parameter begins where a vector would.
-    params.add("a number before all others", 1, 1, Init::Constant(0.0));
+    params.add("0: a number before all others", 1, 1, Init::Constant(0.0));
     let add = |input: &Input| params.add(&input.name, input.rows, input.columns, Init::Uniform(input.bound));
     let added: Vec<Param> = inputs.iter().map(add).collect();
     let tape = Tape::new();
@@ -129,7 +129,7 @@ fn leaf(tape: &Tape, params: &Params, param: Param) -> Var {
 
 /// The gradient of an output.
 pub(super) fn numbers(device: &Device, purpose: u32, (rows, columns): (usize, usize)) -> Tensor {
-    let stream = Stream::new(!SEED, purpose);
+    let stream = Stream::new(!SEED, u64::from(purpose));
     let number = |i: usize| unit(stream.at([i as u32, 0, 0, 0])[0]) * 2.0 - 1.0;
     let numbers: Vec<f32> = (0..rows * columns).map(number).collect();
     Tensor::new(device, rows, columns, &numbers)

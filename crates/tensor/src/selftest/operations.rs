@@ -93,7 +93,7 @@ fn linears(bias: bool) -> Vec<Case> {
 
 /// Dropout of so many rows, each a sequence of one step.
 fn dropped(rows: usize) -> DropoutMask {
-    let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, scope: DropoutScope::Element };
+    let how = Dropout { rate: 0.3, seed: 7, update: 3, stream: 2, scope: DropoutScope::Element };
     DropoutMask { how, rows: Arc::new(SequenceLayout::new(&vec![1; rows])) }
 }
 
@@ -208,7 +208,7 @@ fn dropouts(name: &'static str, together: DropoutScope) -> Vec<Case> {
     let case = |(lengths, width): (&[usize], usize)| {
         let examples: Vec<u32> = (0..lengths.len() as u32).map(|i| 1000 - i).collect();
         let rows = Arc::new(SequenceLayout::with_examples(lengths, &examples));
-        let how = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, scope: together };
+        let how = Dropout { rate: 0.3, seed: 11, update: 5, stream: 2, scope: together };
         let inputs = vec![random("x", rows.total(), width)];
         let sizes = format!("{} × {width}", rows.total());
         Case::new(name, Expect::Equal, sizes, inputs, move |vars| vec![dropout(&vars[0], &rows, how)])

@@ -191,7 +191,7 @@ fn convolutions(name: &'static str, window: Window) -> Vec<Case> {
             random("b", 1, 2 * units),
         ];
         Case::new(name, Expect::Products, sizes, vars, move |vars| {
-            let how = Dropout { rate: 0.3, seed: 7, update: 3, layer: 2, scope: DropoutScope::Element };
+            let how = Dropout { rate: 0.3, seed: 7, update: 3, stream: 2, scope: DropoutScope::Element };
             [None, Some(DropoutMask { how, rows: Arc::clone(&rows) })]
                 .map(|dropped| {
                     let weights = (&vars[1], &vars[2]);

@@ -98,7 +98,7 @@ fn later_steps_and_other_sequences_change_nothing() {
 fn drops_what_dropout_drops() {
     let device = any_device();
     let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
-    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, scope: DropoutScope::Element };
+    let how = Dropout { rate: 0.4, seed: 5, update: 2, stream: 1, scope: DropoutScope::Element };
     let [x, w, b] = [("x", 5, 4), ("W", 9, 12), ("b", 1, 9)]
         .map(|(name, rows, columns)| Var::constant(Input::random(name, rows, columns).tensor(&device)));
     let run = |dropped: Option<&DropoutMask>| convolution::<Tanh>(&x, &rows, AROUND, (&w, &b), dropped);

@@ -56,7 +56,7 @@ fn units_by_hand() {
 #[test]
 fn drops_what_dropout_drops() {
     let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
-    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, scope: DropoutScope::Element };
+    let how = Dropout { rate: 0.4, seed: 5, update: 2, stream: 1, scope: DropoutScope::Element };
     let dropped = DropoutMask { how, rows: Arc::clone(&rows) };
     for device in devices() {
         let [x, w, b] = [("x", 5, 6), ("W", 9, 6), ("b", 1, 9)]

@@ -7,7 +7,7 @@ use couplet_tensor::ops::{Dropout, DropoutScope, dropout, dropout::reference};
 use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
-const HOW: Dropout = Dropout { rate: 0.3, seed: 11, update: 5, layer: 2, scope: DropoutScope::Element };
+const HOW: Dropout = Dropout { rate: 0.3, seed: 11, update: 5, stream: 2, scope: DropoutScope::Element };
 
 /// The mask as the operation applies it: what becomes of ones.
 fn mask(rows: &Arc<SequenceLayout>, width: usize, how: Dropout) -> Vec<f32> {
@@ -95,7 +95,7 @@ fn every_other_setting_gives_another_mask() {
     let others = [
         Dropout { seed: 12, ..HOW },
         Dropout { update: 6, ..HOW },
-        Dropout { layer: 3, ..HOW },
+        Dropout { stream: 3, ..HOW },
         Dropout { scope: DropoutScope::Variational, ..HOW },
         Dropout { scope: DropoutScope::Sequence, ..HOW },
     ];

@@ -1,9 +1,9 @@
 //! Parameters that stay as they are, for some steps or for ever.
 
-use crate::optimizer::{set_gradient, weights};
+use crate::optimizer::{numbers_of, set_gradient, weights};
 use crate::support::{HAND, any_device, assert_close, devices, numbers};
 use couplet_tensor::optimizer::{Average, Optimizer, Rule, gradient_norm};
-use couplet_tensor::{Device, Init, Param, Params, Tape, Tensor};
+use couplet_tensor::{Device, Init, Param, Params, Tape};
 
 const RULES: [Rule; 5] = [
     Rule::ADAM,
@@ -16,7 +16,7 @@ const RULES: [Rule; 5] = [
 /// A matrix between two others.
 fn model(device: &Device) -> (Params, [Param; 3]) {
     let mut params = Params::new(device, 3);
-    let shapes = [("before", 3, 7), ("frozen", 5, 9), ("behind", 1, 70)];
+    let shapes = [("before", 3, 7), ("frozen", 5, 9), ("later", 1, 70)];
     let added = shapes.map(|(name, rows, columns)| params.add(name, rows, columns, Init::Uniform(1.0)));
     (params, added)
 }
@@ -51,7 +51,7 @@ fn what_is_frozen_keeps_its_bits() {
 
         let mut alone = Params::new(&device, 0);
         let (others, _) = model(&device);
-        for name in ["before", "behind"] {
+        for name in ["before", "later"] {
             let tensor = others.tensor(others.find(name).unwrap());
             let param = alone.add(name, tensor.rows(), tensor.columns(), Init::Constant(0.0));
             alone.set(param, &tensor.to_vec());
@@ -113,7 +113,7 @@ fn an_optimizer_goes_on_with_what_is_frozen() {
             for number in 1..=6 {
                 step(&mut params, &mut optimizer, number);
                 if changes {
-                    let moments: Vec<Vec<f32>> = optimizer.moments().iter().map(Tensor::to_vec).collect();
+                    let state = numbers_of(&optimizer.state(&params));
                     let numbers: Vec<Vec<f32>> =
                         params.iter().map(|param| params.tensor(param).to_vec()).collect();
                     let (mut next, [_, frozen, _]) = model(&any_device());
@@ -121,7 +121,7 @@ fn an_optimizer_goes_on_with_what_is_frozen() {
                     next.iter().zip(&numbers).for_each(|(param, numbers)| next.set(param, numbers));
                     let steps = optimizer.steps();
                     optimizer = Optimizer::new(rule).clipped(1.0);
-                    assert!(optimizer.restore(&mut next, steps, &moments));
+                    assert!(optimizer.restore(&mut next, steps, &state));
                     params = next;
                 }
             }

@@ -20,6 +20,7 @@ mod linear;
 mod logistic_loss;
 mod multi_head;
 mod optimizer;
+mod params;
 mod pointwise;
 mod pool;
 mod product;

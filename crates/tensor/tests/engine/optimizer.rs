@@ -4,6 +4,7 @@ use crate::support::{HAND, VALUES, any_device, assert_close, devices, numbers, w
 use couplet_tensor::ops::scale;
 use couplet_tensor::optimizer::{Average, Optimizer, Rule, adafactor, gradient_norm, reference};
 use couplet_tensor::{Device, Init, Param, Params, Tape, Tensor};
+use std::collections::BTreeMap;
 
 /// Gives a parameter these gradients: those of `Σ gradient · weight`.
 pub(crate) fn set_gradient(params: &mut Params, param: Param, gradient: &[f32]) {
@@ -18,6 +19,11 @@ pub(crate) fn set_gradient(params: &mut Params, param: Param, gradient: &[f32]) 
 
 pub(crate) fn weights(params: &Params) -> Vec<f32> {
     params.iter().flat_map(|param| params.tensor(param).to_vec()).collect()
+}
+
+/// The state of an optimizer as numbers.
+pub(crate) fn numbers_of(state: &BTreeMap<String, Tensor>) -> BTreeMap<String, Vec<f32>> {
+    state.iter().map(|(name, tensor)| (name.clone(), tensor.to_vec())).collect()
 }
 
 /// Three parameters of odd sizes; the last is large enough that with the others it makes several blocks and two workers.
@@ -234,10 +240,10 @@ fn an_optimizer_goes_on_where_another_one_was() {
                 }
                 optimizer.step(&mut params, 0.1);
                 if step == change_after {
-                    let moments: Vec<Vec<f32>> = optimizer.moments().iter().map(Tensor::to_vec).collect();
+                    let state = numbers_of(&optimizer.state(&params));
                     let mut next = Optimizer::new(rule).clipped(1.0);
-                    assert!(!next.restore(&mut params, 3, &[]), "without what it needs");
-                    assert!(next.restore(&mut params, optimizer.steps(), &moments));
+                    assert!(!next.restore(&mut params, 3, &BTreeMap::new()), "without what it needs");
+                    assert!(next.restore(&mut params, optimizer.steps(), &state));
                     optimizer = next;
                 }
             }
@@ -263,8 +269,16 @@ fn an_average_by_hand() {
     average.swap(&mut params);
     assert_eq!((weights(&params), average.weights().to_vec()[0]), (vec![3.0], 2.625));
     let length = average.weights().columns();
-    assert!(average.restore(&vec![2.0; length]) && !average.restore(&[2.0]));
+    average.set_weights(Tensor::new(params.device(), 1, length, &vec![2.0; length]));
     assert_eq!(average.weights().to_vec()[0], 2.0);
+}
+
+#[test]
+#[should_panic(expected = "an average of another model's weights")]
+fn an_average_of_another_length_is_rejected() {
+    let mut params = Params::new(&any_device(), 0);
+    params.add("w", 1, 1, Init::Constant(1.0));
+    Average::new(&params, 0.75).set_weights(Tensor::new(params.device(), 1, 1, &[2.0]));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_row_by_hand() {
 #[test]
 fn drops_what_dropout_drops() {
     let rows = Arc::new(SequenceLayout::with_examples(&[3, 2], &[7, 9]));
-    let how = Dropout { rate: 0.4, seed: 5, update: 2, layer: 1, scope: DropoutScope::Variational };
+    let how = Dropout { rate: 0.4, seed: 5, update: 2, stream: 1, scope: DropoutScope::Variational };
     let dropped = DropoutMask { how, rows: Arc::clone(&rows) };
     for device in devices() {
         let tensors = inputs(5, 11).map(|input| input.tensor(&device));

@@ -1,6 +1,6 @@
 //! `y = x·m / (1 − rate)`, where `m` is 0 with probability `rate` and else 1.
 //!
-//! The mask is a function of the seed, the update, the sequence's own number, the time step, the layer and the unit, never of
+//! The mask is a function of the seed, the update, the sequence's own number, the time step, the site and the unit, never of
 //! the row in the batch: the same on every device, with any number of threads and in any order of the batch. The way back
 //! makes it again instead of keeping it.
 
@@ -26,8 +26,8 @@ pub struct Dropout {
     pub seed: u64,
     /// Which update of the run it is.
     pub update: u32,
-    /// Which layer of the model it is.
-    pub layer: u32,
+    /// The random stream of the dropout site: the [hash](crate::random::hash_path) of its path.
+    pub stream: u64,
     /// Which numbers of a sequence are dropped together.
     pub scope: DropoutScope,
 }
@@ -46,7 +46,7 @@ pub enum DropoutScope {
 impl Dropout {
     fn stream(&self) -> Stream {
         // Not the numbers that the weights of a run with the same seed were drawn from.
-        Stream::new(self.seed ^ 0x6472_6f70_6f75_7421, self.layer)
+        Stream::new(self.seed ^ 0x6472_6f70_6f75_7421, self.stream)
     }
 
     /// A word below it drops its number.

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A step is a share of the weights' own size, so a rate of 0.01 suits most models. The statistics of all parameters lie behind
-//! each other: the columns of each, and then its rows where it has more than one.
+//! each other, in the order of their names: the columns of each, and then its rows where it has more than one.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -19,7 +19,7 @@ pub mod reference;
 
 use super::Clip;
 use crate::device::on_device;
-use crate::params::Params;
+use crate::params::{Param, Params};
 use crate::tensor::Tensor;
 use std::ops::Range;
 
@@ -75,19 +75,31 @@ impl Place {
     }
 }
 
-fn places(params: &Params) -> Vec<Place> {
+fn places(params: &Params) -> Vec<(Param, Place)> {
     let mut next = 0;
-    let place = |(weights, rows, columns, frozen_for)| {
+    let place = |param| {
+        let (weights, rows, columns, frozen_for) = params.placed(param);
         let place = Place { weights, rows, columns, frozen_for, statistics: next };
         next = place.of_rows().end;
-        place
+        (param, place)
     };
-    params.spans().map(place).collect()
+    params.in_store().map(place).collect()
 }
 
 /// How many numbers are remembered of all parameters.
 pub(super) fn statistics(params: &Params) -> usize {
-    places(params).last().map_or(0, |last| last.of_rows().end)
+    places(params).last().map_or(0, |(_, last)| last.of_rows().end)
+}
+
+/// The mean squares of a parameter's columns, and of its rows where they are told apart: their name, and where they lie.
+pub(super) fn named(params: &Params) -> Vec<(String, Range<usize>)> {
+    let of_parameter = |(param, place): (Param, Place)| {
+        let name = params.name(param);
+        let columns = (format!("moment_columns.{name}"), place.of_columns());
+        let rows = place.has_rows().then(|| (format!("moment_rows.{name}"), place.of_rows()));
+        std::iter::once(columns).chain(rows)
+    };
+    places(params).into_iter().flat_map(of_parameter).collect()
 }
 
 /// A step, the first being 1, of all parameters that are not frozen; `how` says how, from which of its own steps it is to a parameter.
@@ -99,7 +111,8 @@ pub(super) fn apply(
     how: impl Fn(u64) -> Step,
 ) {
     let device = params.device().clone();
-    let trained = places(params).into_iter().filter(|place| place.frozen_for < step);
+    let all = places(params).into_iter().map(|(_, place)| place);
+    let trained = all.filter(|place| place.frozen_for < step);
     let with_step = |place: Place| {
         let how = how(step - place.frozen_for);
         (place, how)
