@@ -39,7 +39,7 @@ const CHANGES: [Change; 6] = [
     Change {
         claim: "The context at every step is better than as first state alone",
         key: "model.context.to",
-        values: ["start", ""],
+        values: ["init_state", ""],
         beside: &[],
     },
     Change {

@@ -168,7 +168,7 @@ mod tests {
     /// 0.1 to 0.6, z = 0.3 − 0.2 + 0.3 + 0.8 − 1 = 0.2 and P(second) = σ(0.2) = 0.54983.
     #[test]
     fn flattened_tokens_by_hand() {
-        let config = "encoder = { kind = 'bag', embedding = 2 }\ncontext = { kind = 'flatten', steps = 3 }\n\
+        let config = "encoder = { kind = 'bag', embedding = 2 }\npooling = { kind = 'flatten', steps = 3 }\n\
                       classifier.output = 'sigmoid'";
         let given: [(&str, &[f32]); 3] = [
             ("encoder.embedding.weight", &[1.0, 2.0, 3.0, -1.0]),
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn numbers_beside_a_text_by_hand() {
         let config =
-            "encoder = { kind = 'bag', embedding = 1 }\ncontext.kind = 'mean'\nclassifier.output = 'sigmoid'";
+            "encoder = { kind = 'bag', embedding = 1 }\npooling.kind = 'mean'\nclassifier.output = 'sigmoid'";
         let mut params = Params::new(&Device::cpu(), 1);
         let model = Classifier::new(&mut params, &toml::from_str(config).unwrap(), 2, 2, 2).unwrap();
         set(
@@ -205,7 +205,7 @@ mod tests {
     /// As the study notes count them: 20 tokens of 8 numbers and a bias are 20·8 + 1 = 161.
     #[test]
     fn parameters_of_flattened_tokens_by_hand() {
-        let config = "encoder = { kind = 'bag', embedding = 8 }\ncontext = { kind = 'flatten', steps = 20 }\n\
+        let config = "encoder = { kind = 'bag', embedding = 8 }\npooling = { kind = 'flatten', steps = 20 }\n\
                       classifier.output = 'sigmoid'";
         let mut params = Params::new(&Device::cpu(), 1);
         Classifier::new(&mut params, &toml::from_str(config).unwrap(), 100, 0, 2).unwrap();

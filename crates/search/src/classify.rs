@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_model_may_have_less_room_than_the_data() {
         let flatten: ClassifierConfig =
-            toml::from_str("context = { kind = 'flatten', steps = 20 }").expect("a sound config");
+            toml::from_str("pooling = { kind = 'flatten', steps = 20 }").expect("a sound config");
         let tokens =
             |most, config: &ClassifierConfig| text_cut(most, TruncationSide::Left, None, config).tokens;
         assert_eq!([tokens(500, &flatten), tokens(10, &flatten)], [20, 10]);

@@ -193,10 +193,10 @@ impl SearchConfig {
         let SearchConfig { beam_size: beam, n_best, beam_groups: groups, sampling, .. } = self;
         let SamplingConfig { temperature, top_p, min_p, repetition_penalty, .. } = sampling;
         let positive = |x: &f32| *x > 0.0 && x.is_finite();
-        refuse(*beam == 0, "beam", beam, "a beam of 1 or more; 1 is greedy")?;
+        refuse(*beam == 0, "beam_size", beam, "a beam of 1 or more; 1 is greedy")?;
         refuse(
             *groups == 0 || beam % groups != 0,
-            "groups",
+            "beam_groups",
             groups,
             "the beam must be a multiple of the groups",
         )?;
@@ -252,8 +252,8 @@ mod tests {
             let config: SearchConfig = toml::from_str(text).expect("a table");
             config.check().expect_err("a refusal").to_string()
         };
-        assert_eq!(said("beam = 0"), "search.beam_size = 0");
-        assert_eq!(said("beam = 5\ngroups = 2"), "search.beam_groups = 2");
+        assert_eq!(said("beam_size = 0"), "search.beam_size = 0");
+        assert_eq!(said("beam_size = 5\nbeam_groups = 2"), "search.beam_groups = 2");
         assert_eq!(said("n_best = 6"), "search.n_best = 6");
         assert_eq!(said("[sampling]\ntemperature = 0.0"), "search.sampling.temperature = 0");
         assert_eq!(said("[sampling]\ntop_p = 1.5"), "search.sampling.top_p = 1.5");

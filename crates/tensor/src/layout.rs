@@ -8,14 +8,14 @@ use std::ops::Range;
 /// those of step 1, and so on: the sequences that are still running at a step are always a prefix of the batch.
 ///
 /// ```
-/// use couplet_tensor::Rows;
+/// use couplet_tensor::SequenceLayout;
 ///
-/// let rows = Rows::new(&[2, 3, 1]); // sequences a, b, c
-/// assert_eq!(rows.order(), [1, 0, 2]); // b a c
+/// let layout = SequenceLayout::new(&[2, 3, 1]); // sequences a, b, c
+/// assert_eq!(layout.sorted_indices(), [1, 0, 2]); // b a c
 /// // row:  0  1  2 | 3  4 | 5
 /// //       b0 a0 c0| b1 a1| b2
-/// assert_eq!(rows.step(1), 3..5);
-/// assert_eq!(rows.row(0, 2), 5); // b's third step
+/// assert_eq!(layout.step(1), 3..5);
+/// assert_eq!(layout.row(0, 2), 5); // b's third step
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceLayout {

@@ -6,14 +6,14 @@
 //! be timed.
 //!
 //! ```
-//! use couplet_tensor::profile::{self, Way};
+//! use couplet_tensor::profile::{self, Phase};
 //! use couplet_tensor::{Device, Tensor, Var, ops};
 //!
 //! let x = Var::constant(Tensor::new(&Device::cpu(), 1, 2, &[0.5, -0.5]));
 //! profile::start();
 //! ops::tanh(&ops::tanh(&x));
-//! let shares = profile::stop();
-//! assert_eq!((shares[0].name, shares[0].way, shares[0].calls), ("tanh", Way::Forward, 2));
+//! let times = profile::stop();
+//! assert_eq!((times[0].name, times[0].phase, times[0].calls), ("tanh", Phase::Forward, 2));
 //! ```
 
 use crate::device::Device;
@@ -26,7 +26,7 @@ use std::time::Instant;
 pub struct OpTime {
     /// The operation, as its function is called.
     pub name: &'static str,
-    /// Which way it went.
+    /// Phase of the training step.
     pub phase: Phase,
     /// How often.
     pub calls: u64,
@@ -34,13 +34,13 @@ pub struct OpTime {
     pub seconds: f64,
 }
 
-/// Which part of a training step an operation was called in.
+/// Phase of a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// From inputs to a loss, or to an answer.
     Forward,
     /// From the loss to the gradients.
-    Back,
+    Backward,
     /// From gradients to new weights.
     Update,
 }
@@ -49,7 +49,7 @@ impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Phase::Forward => "forward",
-            Phase::Back => "back",
+            Phase::Backward => "backward",
             Phase::Update => "update",
         })
     }
@@ -189,10 +189,10 @@ mod tests {
             ("tanh", Phase::Forward, 1),
             ("add", Phase::Forward, 1),
             ("cross_entropy", Phase::Forward, 1),
-            ("cross_entropy", Phase::Back, 1),
-            ("add", Phase::Back, 1),
-            ("linear", Phase::Back, 2),
-            ("tanh", Phase::Back, 1),
+            ("cross_entropy", Phase::Backward, 1),
+            ("add", Phase::Backward, 1),
+            ("linear", Phase::Backward, 2),
+            ("tanh", Phase::Backward, 1),
             ("gradient_norm", Phase::Update, 1),
             ("adam", Phase::Update, 1),
         ];

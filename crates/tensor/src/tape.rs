@@ -228,7 +228,7 @@ pub fn record_all(
     tape.0.borrow_mut().steps.push(Box::new(move |gradients| {
         let upstream: Vec<_> = gradients.slots[indices].iter_mut().map(Option::take).collect();
         if let Some(one) = upstream.iter().flatten().next() {
-            let _span = name.map(|name| profile::enter(name, Phase::Back, one.device()));
+            let _span = name.map(|name| profile::enter(name, Phase::Backward, one.device()));
             backward(gradients, upstream);
         }
     }));

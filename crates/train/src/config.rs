@@ -567,7 +567,10 @@ mod tests {
         assert!(matches!(AnyConfig::parse(SMALL, "c.toml", &[]), Ok(AnyConfig::Translate(_))));
         assert!(matches!(AnyConfig::parse(&classify, "c.toml", &[]), Ok(AnyConfig::Classify(_))));
         let said = |text: &str| AnyConfig::parse(text, "c.toml", &[]).unwrap_err().to_string();
-        assert_eq!(said(&format!("{classify}[search]\nbeam = 2\n")), "c.toml:5: unknown field \"search\"");
+        assert_eq!(
+            said(&format!("{classify}[search]\nbeam_size = 2\n")),
+            "c.toml:5: unknown field \"search\""
+        );
         assert_eq!(said(&SMALL.replace("translate", "paint")), "c.toml:1: unknown variant \"paint\"");
     }
 

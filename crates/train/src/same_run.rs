@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn the_differing_key_is_named() {
-        let config = "[train]\nrate = 0.1\nepochs = 3\n[model.encoder]\nlayers = 2\n[search]\nbeam = 5\n";
+        let config =
+            "[train]\nrate = 0.1\nepochs = 3\n[model.encoder]\nlayers = 2\n[search]\nbeam_size = 5\n";
         assert_eq!(difference(config, config), None);
         let free = config.replace("epochs = 3", "epochs = 30").replace("beam = 5", "beam = 1");
         assert_eq!(difference(config, &free), None);

@@ -190,7 +190,7 @@ mod tests {
             measured: Measured {
                 speed: Stretch { updates: 8, tokens: 2000, seconds: 2.0 },
                 profiled: Stretch { updates: 2, tokens: 500, seconds: 0.5 },
-                shares: vec![share("scan", Phase::Back, 2, 0.4), share("adam", Phase::Update, 2, 0.05)],
+                shares: vec![share("scan", Phase::Backward, 2, 0.4), share("adam", Phase::Update, 2, 0.05)],
             },
             process_bytes: Some(3 << 20),
             gpu_bytes: None,
@@ -206,8 +206,8 @@ tokens a second  1000, source and target
 an update        250.0 ms
 memory           3 MB at most
 
-operation               way       share    seconds     calls
-scan                    back      80.0%     0.4000         2
+operation               phase     share    seconds     calls
+scan                    backward  80.0%     0.4000         2
 adam                    update    10.0%     0.0500         2
 outside of operations             10.0%     0.0500
 all of 2 updates                 100.0%     0.5000

@@ -78,8 +78,8 @@ fn an_unknown_key_and_a_wrong_type() {
     fs::write(&config, text.replace("layers = 1 # not 2: this", "layrs = 1 # not 2: this")).unwrap();
     let line = 1 + text.lines().position(|line| line.starts_with("layers = 1 # not 2: this")).unwrap();
     let hint = "one of \"kind\", \"activation\", \"input\", \"embedding\", \"bidirectional\", \"reverse\", \"layers\", \
-                \"hidden\", \"residual_from\", \"layer_dropout\", \"self_attention\", \"dropout\", \"word_dropout\", \
-                \"variational\", \"layer_norm\", \"forget_bias\", \"heads\", \"positions\", \"kernel\", \"norm\", \"feed_forward\"";
+                \"hidden\", \"residual_from\", \"stochastic_depth\", \"self_attention\", \"dropout\", \"word_dropout\", \
+                \"variational_dropout\", \"layer_norm\", \"forget_bias\", \"heads\", \"positions\", \"kernel\", \"norm\", \"feed_forward\"";
     let error = format!("project/config.toml:{line}: unknown field \"layrs\"");
     couplet(folder.path(), &["train", "project/config.toml"]).failed(2, &error, hint);
 

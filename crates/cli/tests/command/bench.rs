@@ -27,7 +27,9 @@ fn a_table_of_operations_and_nothing_written() {
     assert_eq!(first_words[..7], ["device", "updates", "tokens", "an", "memory", "", "operation"], "{table}");
     assert!(table.contains("\nupdates          2\n"), "{table}");
     let rows: Vec<&str> = table.lines().skip(7).collect();
-    for (name, way) in [("scan", "forward"), ("scan", "back"), ("recurrent", "back"), ("adam", "update")] {
+    for (name, way) in
+        [("scan", "forward"), ("scan", "backward"), ("recurrent", "backward"), ("adam", "update")]
+    {
         let is_row = |row: &&str| row.split_whitespace().take(2).eq([name, way]);
         assert_eq!(rows.iter().copied().filter(is_row).count(), 1, "{name} {way} in {table}");
     }
@@ -55,8 +57,8 @@ fn json_that_adds_up() {
         wanted.and_then(|one| one["calls"].as_u64())
     };
     assert_eq!(calls("recurrent", "forward"), Some(4));
-    assert_eq!(calls("recurrent", "back"), Some(4));
-    assert_eq!(calls("scan", "back"), Some(2));
+    assert_eq!(calls("recurrent", "backward"), Some(4));
+    assert_eq!(calls("scan", "backward"), Some(2));
     assert_eq!(calls("adam", "update"), Some(2));
 
     let outside = &found["profile"]["outside"];

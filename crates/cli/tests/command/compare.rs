@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 const SMALL: &str = "task = \"translate\"\n[model]\nbridge = \"copy\"\n[model.encoder]\nkind = \"gru\"\nbidirectional = false\nlayers = 1\n\
                      hidden = 8\nembedding = 8\n[model.attention]\nscore = \"none\"\n[model.decoder]\nkind = \"gru\"\nlayers = 1\n\
-                     hidden = 8\nembedding = 8\n[train]\nbatch_tokens = 300\nvalidate_every = 10\n[search]\nbeam = 1\nmax_length_ratio = 1.0\n";
+                     hidden = 8\nembedding = 8\n[train]\nbatch_tokens = 300\nvalidate_every = 10\n[search]\nbeam_size = 1\nmax_length_ratio = 1.0\n";
 
 /// A folder with two configs and a little of the data that comes with the program.
 fn two_models() -> TempDir {
@@ -157,7 +157,7 @@ fn what_was_interrupted_goes_on() {
             .concat();
     let mut child = command(at, &arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let log = at.join("out/plain/seed-1/train.jsonl");
-    let has_begun = || fs::read_to_string(&log).is_ok_and(|log| log.contains("\"step\""));
+    let has_begun = || fs::read_to_string(&log).is_ok_and(|log| log.contains("\"event\":\"update\""));
     while !has_begun() {
         assert_eq!(child.try_wait().unwrap(), None, "it goes on");
         std::thread::sleep(Duration::from_millis(20));

@@ -40,7 +40,7 @@ mod tests {
         let text = claim(&two()).text;
         assert!(text.contains("| looks | 16 | 45 | 720 |") && !text.contains("| plain |"), "{text}");
         let mut entries = two();
-        let values = "[model.encoder]\nkind = 'lstm'\nhidden = 8\nlayers = 1\n[model.attention]\nscore = 'query-key'\nvalues = true\nsize = 4\n";
+        let values = "[model.encoder]\nkind = 'lstm'\nhidden = 8\nlayers = 1\n[model.attention]\nscore = 'query-key'\nvalue_projection = true\nsize = 4\n";
         entries[1].config = values.parse().unwrap();
         let text = claim(&entries).text;
         assert!(text.contains("| looks | 4 | 45 | 720 |"), "{text}");

@@ -7,7 +7,7 @@
 //! ```
 //! use couplet_nn::attention::{Score, ScoreKind};
 //! use couplet_tensor::ops::Memory;
-//! use couplet_tensor::{Device, Rows, Tensor, Var};
+//! use couplet_tensor::{Device, SequenceLayout, Tensor, Var};
 //!
 //! let device = Device::cpu();
 //! let column = |numbers: &[f32]| Var::constant(Tensor::new(&device, numbers.len(), 1, numbers));
@@ -15,7 +15,7 @@
 //!     keys: column(&[1.0, -1.0]),
 //!     values: column(&[10.0, 20.0]),
 //!     heads: 1,
-//!     rows: Rows::new(&[2]).into(), // one source of two steps
+//!     rows: SequenceLayout::new(&[2]).into(), // one source of two steps
 //!     of: [0].into(),               // the only query looks at it
 //! };
 //! let [context, weights] = Score::from(ScoreKind::Dot).attend(&column(&[2f32.ln()]), None, &memory);
@@ -288,7 +288,7 @@ mod tests {
             ("attention.value.weight", &[3.0]),
         ];
         check("score = 'query-key'\nsize = 1", &given[..2], 0.67918, 0.51877);
-        check("score = 'query-key'\nsize = 1\nvalues = true", &given, 0.67918, 1.55631);
+        check("score = 'query-key'\nsize = 1\nvalue_projection = true", &given, 0.67918, 1.55631);
     }
 
     /// The first head sees the first numbers: 1·1 and 1·0, so it weighs σ(1) = 0.73106 and 0.26894. The second sees the others:

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct ClassifierConfig {
     /// `[model.encoder]`
     pub encoder: EncoderConfig,
-    /// `[model.context]`
+    /// `[model.pooling]`
     pub pooling: PoolingConfig,
     /// `[model.classifier]`
     pub classifier: ClassifierHeadConfig,
@@ -93,21 +93,21 @@ impl ClassifierConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.encoder.check()?;
         check_share("model.classifier.dropout", self.classifier.dropout)?;
-        check_sizes([("model.context.steps", self.pooling.steps.unwrap_or(1))])?;
+        check_sizes([("model.pooling.steps", self.pooling.steps.unwrap_or(1))])?;
         let PoolingConfig { kind, steps } = self.pooling;
         refuse_if(
             kind == PoolingKind::Last && self.encoder.kind == ReaderKind::Bag,
-            "model.context.kind = \"last\" with model.encoder.kind = \"bag\"",
+            "model.pooling.kind = \"last\" with model.encoder.kind = \"bag\"",
             "a bag has no last state; use \"mean\", \"max\" or \"flatten\"",
         )?;
         refuse_if(
             kind == PoolingKind::Flatten && steps.is_none(),
-            "model.context.kind = \"flatten\" without model.context.steps",
+            "model.pooling.kind = \"flatten\" without model.pooling.steps",
             "how many tokens of a text are read, for example steps = 20",
         )?;
         refuse_if(
             kind != PoolingKind::Flatten && steps.is_some(),
-            "model.context.steps without model.context.kind = \"flatten\"",
+            "model.pooling.steps without model.pooling.kind = \"flatten\"",
             "only flattened states have a fixed number of steps; leave it out",
         )
     }
@@ -136,17 +136,17 @@ mod tests {
         assert_eq!(refusal(""), "nothing");
         assert_eq!(
             refusal("encoder.kind = 'bag'"),
-            "model.context.kind = \"last\" with model.encoder.kind = \"bag\""
+            "model.pooling.kind = \"last\" with model.encoder.kind = \"bag\""
         );
         assert_eq!(
-            refusal("context.kind = 'flatten'"),
-            "model.context.kind = \"flatten\" without model.context.steps"
+            refusal("pooling.kind = 'flatten'"),
+            "model.pooling.kind = \"flatten\" without model.pooling.steps"
         );
         assert_eq!(
-            refusal("context = { kind = 'mean', steps = 3 }"),
-            "model.context.steps without model.context.kind = \"flatten\""
+            refusal("pooling = { kind = 'mean', steps = 3 }"),
+            "model.pooling.steps without model.pooling.kind = \"flatten\""
         );
-        assert_eq!(refusal("context = { kind = 'flatten', steps = 0 }"), "model.context.steps = 0");
+        assert_eq!(refusal("pooling = { kind = 'flatten', steps = 0 }"), "model.pooling.steps = 0");
         assert_eq!(refusal("classifier.dropout = 1.0"), "model.classifier.dropout = 1");
     }
 

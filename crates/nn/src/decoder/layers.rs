@@ -396,7 +396,7 @@ mod tests {
     /// s_1 = tanh(0.6) = 0.53705, s_2 = tanh(−0.2 + s_1) = tanh(0.33705) = 0.32484; their contexts are 0.49075 and 0.31388.
     #[test]
     fn what_is_seen_is_not_fed() {
-        let [states, contexts] = written("score = 'dot'\nfeed = false", 1);
+        let [states, contexts] = written("score = 'dot'\ninput_feeding = 'none'", 1);
         assert_near(&states, &[0.53705, 0.32484]);
         assert_near(&contexts, &[0.49075, 0.31388]);
     }
@@ -405,7 +405,7 @@ mod tests {
     /// 0.49075) = 0.77302, u_2 = tanh(0.67929 + 0.59106 + u_1) = tanh(2.04338) = 0.96697; with s added to them, 1.31007 and 1.64626.
     #[test]
     fn what_the_first_layer_sees_enters_the_second() {
-        let [states, contexts] = written("score = 'dot'\nlayer = 'first'", 2);
+        let [states, contexts] = written("score = 'dot'\nquery_layer = 'first'", 2);
         assert_near(&states, &[1.31007, 1.64626]);
         assert_near(&contexts, &[0.49075, 0.59106]);
     }

@@ -211,7 +211,7 @@ mod tests {
     /// sequences leave the layer out. One source is empty.
     #[test]
     fn a_source_comes_to_the_output_at_both_ends() {
-        let config = "kind = 'gru'\nlayers = 2\nhidden = 3\nembedding = 4\nresidual_from = 2\nlayer_dropout = 0.5\ndropout = 0.0";
+        let config = "kind = 'gru'\nlayers = 2\nhidden = 3\nembedding = 4\nresidual_from = 2\nstochastic_depth = 0.5\ndropout = 0.0";
         let (params, encoder) = encoder(config, 5);
         let sources: [&[u32]; 6] = [&[0, 1, 2], &[3], &[], &[4, 4], &[1, 3, 0], &[2, 2, 2, 2]];
         let source = Packed::new(&sources, &[5, 6, 7, 8, 9, 10]);

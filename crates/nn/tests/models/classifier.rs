@@ -82,7 +82,7 @@ impl Model {
 fn models_of(reader: &str) -> Vec<Model> {
     let config = |feature: &str, output: &str| {
         let text = format!(
-            "encoder = {{ embedding = 12, {reader} }}\ncontext = {{ {feature} }}\nclassifier = {{ {output} }}"
+            "encoder = {{ embedding = 12, {reader} }}\npooling = {{ {feature} }}\nclassifier = {{ {output} }}"
         );
         let config: ClassifierConfig =
             toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -146,7 +146,7 @@ fn a_model_learns_and_survives_a_file() {
 
 #[test]
 fn dropout_is_for_training_only_and_follows_the_update() {
-    let config = "encoder = { kind = 'bag', dropout = 0.0 }\ncontext.kind = 'mean'\nclassifier.dropout = 0.5";
+    let config = "encoder = { kind = 'bag', dropout = 0.0 }\npooling.kind = 'mean'\nclassifier.dropout = 0.5";
     let model = Model::new(toml::from_str(config).unwrap(), 2, 0, 3);
     let tape = Tape::new();
     let trained = |update| {
@@ -160,7 +160,7 @@ fn dropout_is_for_training_only_and_follows_the_update() {
 /// The gradient of each weight behind the numbers is `Σ_texts (P(label) − [label is right])·v / texts`.
 #[test]
 fn numbers_beside_a_text_have_the_gradients_of_a_softmax() {
-    let config = "encoder = { kind = 'bag', dropout = 0.0, embedding = 3 }\ncontext.kind = 'mean'\nclassifier.dropout = 0.0";
+    let config = "encoder = { kind = 'bag', dropout = 0.0, embedding = 3 }\npooling.kind = 'mean'\nclassifier.dropout = 0.0";
     let mut model = Model::new(toml::from_str(config).unwrap(), 2, 2, 3);
     let weight = model.params.find("classifier.weight").expect("its weights");
     let tape = Tape::new();

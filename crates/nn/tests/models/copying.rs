@@ -30,7 +30,7 @@ fn gradients_of_models_that_copy_are_those_of_their_loss() {
     for settings in [
         "",
         "kind = 'gru'\nreadout = 'state'\nlayers = 1\n[attention]\nheads = 2\nquery = 'previous'\nsize = 6",
-        "layers = 2\nresidual_from = 2\n[attention]\ncoverage = true\nlayer = 'first'",
+        "layers = 2\nresidual_from = 2\n[attention]\ncoverage = true\nquery_layer = 'first'",
         "kind = 'transformer'\nembedding = 6\nheads = 2",
     ] {
         let text = format!(

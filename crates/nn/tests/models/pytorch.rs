@@ -73,7 +73,7 @@ const CASES: [(&str, &str); 31] = [
     (
         "lstm_deep",
         "encoder = { layers = 3, bidirectional = 'first', residual_from = 2 }\n\
-         attention = { size = 4, layer = 'first' }\ndecoder = { residual_from = 2 }",
+         attention = { size = 4, query_layer = 'first' }\ndecoder = { residual_from = 2 }",
     ),
     (
         "gru_deep_previous",
@@ -178,10 +178,10 @@ const CLASSIFIERS: [(&str, &str, usize); 7] = [
     ("classify_lstm_last", "encoder = {}", 2),
     ("classify_rnn_last", "encoder = { kind = 'rnn', layers = 2, bidirectional = false }", 2),
     ("classify_self_attending", "encoder = { kind = 'gru', self_attention = 'query-key' }", 3),
-    ("classify_gru_mean", "encoder = { kind = 'gru' }\ncontext.kind = 'mean'", 3),
-    ("classify_lstm_max", "encoder = { layers = 2 }\ncontext.kind = 'max'", 3),
-    ("classify_bag_flatten", "encoder = { kind = 'bag' }\ncontext = { kind = 'flatten', steps = 5 }", 2),
-    ("classify_gru_flatten", "encoder = { kind = 'gru' }\ncontext = { kind = 'flatten', steps = 5 }", 3),
+    ("classify_gru_mean", "encoder = { kind = 'gru' }\npooling.kind = 'mean'", 3),
+    ("classify_lstm_max", "encoder = { layers = 2 }\npooling.kind = 'max'", 3),
+    ("classify_bag_flatten", "encoder = { kind = 'bag' }\npooling = { kind = 'flatten', steps = 5 }", 2),
+    ("classify_gru_flatten", "encoder = { kind = 'gru' }\npooling = { kind = 'flatten', steps = 5 }", 3),
 ];
 
 const LABELS: [u32; 3] = [1, 0, 2];

@@ -24,7 +24,7 @@ fn sites(params: &Params) -> String {
 fn sites_of_a_recurrent_model() {
     let config = "[encoder]\nhidden = 4\nlayers = 2\nembedding = 4\nresidual_from = 2\n\
                   [decoder]\nhidden = 8\nlayers = 3\nembedding = 8\nresidual_from = 2\n\
-                  [attention]\nlayer = 'first'\nsize = 4";
+                  [attention]\nquery_layer = 'first'\nsize = 4";
     let paths = "decoder.embedding.dropout decoder.l0.dropout decoder.l1.dropout \
                  decoder.l1.stochastic_depth decoder.l2.stochastic_depth decoder.output.dropout \
                  encoder.embedding.dropout encoder.l0.dropout encoder.l1.dropout encoder.l1.stochastic_depth";

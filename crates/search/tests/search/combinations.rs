@@ -46,18 +46,20 @@ const SCORES: [&str; 9] = [
 const ORDERS: [&str; 4] =
     ["", ", query = 'previous'", ", input_feeding = 'none'", ", query = 'previous', heads = 2"];
 
-const READOUTS: [&str; 3] = ["state", "joined", "joined-word"];
+const READOUTS: [&str; 3] = ["state", "attentional", "deep-output"];
 
 /// What a writer is told of the source, and how it looks at it: any context without attention, and any score in any order, with
 /// contexts and readouts in turn.
 fn sights() -> Vec<String> {
     let contexts: Vec<String> = ["last", "mean", "max"]
         .iter()
-        .flat_map(|kind| ["start", "steps", "both"].map(|to| format!("kind = '{kind}', to = '{to}'")))
+        .flat_map(|kind| {
+            ["init_state", "every_step", "both"].map(|to| format!("kind = '{kind}', to = '{to}'"))
+        })
         .flat_map(|context| [format!("{context}, projection = 5"), context])
         .collect();
     let told = contexts.iter().zip(READOUTS.iter().cycle()).map(|(context, readout)| {
-        let readout = if context.contains("'start'") { "state" } else { readout };
+        let readout = if context.contains("'init_state'") { "state" } else { readout };
         format!("context = {{ {context} }}\nattention.score = 'none'\nreadout = '{readout}'")
     });
     let none = "kind = 'none'".to_owned();
@@ -299,7 +301,7 @@ fn check_orders(choice: &str, writers: &[&str], orders: &[&str]) {
 
 #[test]
 fn deep_writers() {
-    check_attention("layer = 'first'", &DEEP_WRITERS);
+    check_attention("query_layer = 'first'", &DEEP_WRITERS);
 }
 
 /// Scores of every form, bent in every way; only what is fed can be covered.
@@ -308,7 +310,7 @@ fn bent_attention() {
     let writers = [WRITERS[0], WRITERS[3]];
     check_attention("local = 'monotonic', window = 1", &writers);
     check_attention("local = 'predictive', window = 2", &writers);
-    check_attention("coverage_loss = 0.1, layer = 'first'", &[DEEP_WRITERS[0]]);
+    check_attention("coverage_loss = 0.1, query_layer = 'first'", &[DEEP_WRITERS[0]]);
     let fed: Vec<&str> =
         ORDERS.into_iter().filter(|order| !order.contains("input_feeding = 'none'")).collect();
     for choice in ["coverage = true", "coverage = true, local = 'predictive', coverage_loss = 0.1"] {

@@ -12,8 +12,8 @@ const SETTINGS: [&str; 6] = [
     "",
     "kind = 'gru'\nreadout = 'state'",
     "layers = 2\n[attention]\nheads = 2\nquery = 'previous'",
-    "[attention]\nfeed = false\nscore = 'general'\n[context]\nto = 'steps'",
-    "layers = 3\nresidual_from = 2\n[attention]\ncoverage = true\nlayer = 'first'",
+    "[attention]\ninput_feeding = 'none'\nscore = 'general'\n[context]\nto = 'every_step'",
+    "layers = 3\nresidual_from = 2\n[attention]\ncoverage = true\nquery_layer = 'first'",
     "kind = 'transformer'\nembedding = 6\nheads = 2",
 ];
 

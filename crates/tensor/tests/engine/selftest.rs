@@ -55,7 +55,7 @@ fn the_processor_passes() {
         assert!(names.iter().any(|name| name.starts_with(operation)), "{operation} in {names:?}");
         // A profile knows it too, both ways.
         let ways: &[Phase] =
-            if operation == "adam" { &[Phase::Update] } else { &[Phase::Forward, Phase::Back] };
+            if operation == "adam" { &[Phase::Update] } else { &[Phase::Forward, Phase::Backward] };
         for &way in ways {
             let is_timed = shares.iter().any(|share| (share.name, share.phase) == (operation, way));
             assert!(is_timed, "{operation} {way} in {shares:?}");

@@ -217,8 +217,8 @@ mod tests {
             error(&["model.decoder.layers=1"]),
             "--set model.decoder.layers=1: unknown field \"decoder\""
         );
-        assert_eq!(error(&["model.context.kind=flatten"]), {
-            "c.toml: model.context.kind = \"flatten\" without model.context.steps"
+        assert_eq!(error(&["model.pooling.kind=flatten"]), {
+            "c.toml: model.pooling.kind = \"flatten\" without model.pooling.steps"
         });
     }
 }

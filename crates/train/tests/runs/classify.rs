@@ -91,7 +91,7 @@ fn long_texts_are_cut_in_training_and_in_use() {
     };
     run(config(&overrides), Some(folder.clone()), &mut observer).unwrap();
     let said = format!("{start:?}");
-    assert!(said.contains("texts: 400, cut: 400,"), "{said}");
+    assert!(said.contains("texts: 400, truncated: 400,"), "{said}");
     let loaded = LoadedClassifier::open(&folder, &Device::cpu()).unwrap();
     let found = loaded.classify(&["the room was not clean", "clean"]);
     assert_eq!(found[0], found[1]);

@@ -37,7 +37,7 @@ fn config(overrides: &[&str]) -> ClassifyConfig {
         valid = { csv = 'unused.csv', text = 'text', label = 'label' }
         [model]
         encoder = { kind = 'bag', embedding = 8, dropout = 0.0 }
-        context = { kind = 'mean' }
+        pooling = { kind = 'mean' }
         classifier = { output = 'sigmoid', dropout = 0.0 }
         [train]
         epochs = 40

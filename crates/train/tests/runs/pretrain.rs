@@ -263,7 +263,7 @@ fn tokens_have_the_vectors_of_a_file() {
     std::fs::write(&path, "3 2\nsoup 0.5 -0.25\nthe 1 2\nnowhere 3 4\n").unwrap();
     let embedding = |training: &str| {
         format!(
-            "model.encoder.embedding={{ size = 2, pretrained = '{}', train = {training} }}",
+            "model.encoder.embedding={{ size = 2, pretrained = '{}', freeze = {training} }}",
             path.display()
         )
     };
@@ -272,8 +272,8 @@ fn tokens_have_the_vectors_of_a_file() {
         texts.texts[0] = "The soup was good".to_owned();
         LabeledCorpus::new(config, Inherited::default(), &texts, &labeled(4, 20)).unwrap()
     };
-    for (training, stays) in [("'trained'", false), ("'frozen'", true), ("100", true), ("1", false)] {
-        let folder = place.folder(&training.replace('\'', ""));
+    for (training, stays) in [("false", false), ("true", true), ("100", true), ("1", false)] {
+        let folder = place.folder(training);
         let config = classify_config(&[&embedding(training)]);
         let lessons = corpus(&config);
         let id = |word: &str| lessons.tokenizer.encode(word)[0] as usize;
@@ -286,7 +286,7 @@ fn tokens_have_the_vectors_of_a_file() {
         let found = [soup, the, capital].map(|token| [vectors[2 * token], vectors[2 * token + 1]]);
         assert_eq!(found == [[0.5, -0.25], [1.0, 2.0], [1.0, 2.0]], stays, "{training}: {found:?}");
     }
-    let config = classify_config(&[&embedding("'frozen'").replace("size = 2", "size = 3")]);
+    let config = classify_config(&[&embedding("true").replace("size = 2", "size = 3")]);
     let error = Trainer::new(corpus_config(&config), corpus(&config), &device(), None).unwrap_err();
     assert!(
         error.to_string().ends_with("vectors of 2 numbers, and model.encoder.embedding.size = 3"),

@@ -292,7 +292,7 @@ fn the_operations_of_an_update_are_counted() {
         let share = measured.shares.iter().find(|share| (share.name, share.phase) == (name, way));
         share.map(|share| share.calls)
     };
-    for way in [Phase::Forward, Phase::Back] {
+    for way in [Phase::Forward, Phase::Backward] {
         let counts = ["embedding", "recurrent", "scan", "linear", "dense", "cross_entropy"]
             .map(|name| calls(name, way));
         assert_eq!(counts, [4, 4, 2, 2, 6, 2].map(Some), "{way}");

@@ -41,7 +41,7 @@ impl DecoderConfig {
         }
         let recurrent = [
             ("residual_from", self.residual_from.is_some()),
-            ("layer_dropout", self.stochastic_depth > 0.0),
+            ("stochastic_depth", self.stochastic_depth > 0.0),
             ("readout", self.readout.is_some()),
             ("layer_norm", self.layer_norm),
         ];

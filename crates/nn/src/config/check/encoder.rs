@@ -64,7 +64,7 @@ impl EncoderConfig {
             ("reverse", self.reverse),
             ("bidirectional", matches!(self.bidirectional, Bidirectional::Only(_))),
             ("residual_from", self.residual_from.is_some()),
-            ("layer_dropout", self.stochastic_depth > 0.0),
+            ("stochastic_depth", self.stochastic_depth > 0.0),
             ("self_attention", self.self_attention.is_some()),
             ("layer_norm", self.layer_norm),
         ];

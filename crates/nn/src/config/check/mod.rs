@@ -118,7 +118,7 @@ pub(in crate::config) fn check_share(key: &'static str, value: f32) -> Result<()
 pub(super) fn check_shortcut(part: &str, layer_dropout: f32) -> Result<(), ConfigError> {
     refuse_if(
         layer_dropout > 0.0,
-        format!("{part}.layer_dropout without {part}.residual_from"),
+        format!("{part}.stochastic_depth without {part}.residual_from"),
         "a sequence can only go past layers to whose output their input is added; set residual_from",
     )
 }

@@ -53,10 +53,10 @@ impl CopySource {
     /// From the classes of each source's tokens; row `i` copies from source `of[i]`.
     ///
     /// ```
-    /// use couplet_tensor::ops::Copied;
+    /// use couplet_tensor::ops::CopySource;
     ///
     /// // A vocabulary of 5: the second source has a token that is not in it.
-    /// let copied = Copied::new(&[&[4, 2, 4], &[3, 5]], [0, 1].into());
+    /// let copied = CopySource::new(&[&[4, 2, 4], &[3, 5]], [0, 1].into());
     /// assert_eq!(copied.classes(5), 6);
     /// ```
     pub fn new(sources: &[&[u32]], of: Arc<[u32]>) -> CopySource {
