@@ -102,8 +102,8 @@ def greedy(decoder, source, search):
 
 
 def beam_search(decoder, source, search):
-    """All beams at once. A source is done when it has as many finished outputs as the beam is wide and none of its hypotheses scores
-    better than the best of them, or at its limit; it then leaves the batch."""
+    """All beams at once. A source is done when it has as many finished outputs as the beam is wide, none of its hypotheses scores better
+    than the best of them, and the one that a greedy search would follow cannot; or at its limit. It then leaves the batch."""
     keys, memory, beyond, hidden, cell = decoder.start(source)
     beam, limits = search.beam, search.limits((source != PAD).sum(1))
     finished, live = [[] for _ in source], torch.arange(len(source))
@@ -111,6 +111,7 @@ def beam_search(decoder, source, search):
     scores, tokens = memory.new_zeros(len(source), 1), source.new_full((len(source),), search.start)
     context, written = memory.new_zeros(len(source), memory.size(2)), source.new_zeros(len(source), 1, 0)
     ranks = torch.arange(2 * beam)
+    greedy = source.new_zeros(len(source))  # which hypothesis a greedy search would follow; -1 if the beam has lost it
     for length in range(1, int(limits.max()) + 1):
         logits, context, hidden, cell = decoder.step(tokens, context, hidden, cell, keys, memory, beyond)
         # The best of each row first: sorting out those of a source is little work then.
@@ -125,6 +126,9 @@ def beam_search(decoder, source, search):
         for (row, rank), output in zip(in_time.tolist(), outputs(in_time)):
             finished[live[row]].append((float(totals[row, rank]) / length**search.length_penalty, output))
         going_on = (ranks + 2 * beam * ended).topk(beam, largest=False).indices  # in order of their rank
+        of_greedy = parents == greedy[:, None]
+        chosen = (going_on == of_greedy.byte().argmax(1, keepdim=True)) & of_greedy.any(1, keepdim=True)
+        greedy = torch.where(chosen.any(1), chosen.byte().argmax(1), -1)
         scores, tokens, parents = (part.gather(1, going_on) for part in (totals, ids, parents))
         before = written.gather(1, parents[:, :, None].expand(-1, -1, written.size(2)))
         written = torch.cat([before, tokens[:, :, None]], 2)
@@ -133,7 +137,9 @@ def beam_search(decoder, source, search):
         for row in at_limit.nonzero()[:, 0].tolist():
             worth = (scores[row] / length**search.length_penalty).tolist()
             finished[live[row]].extend(zip(worth, written[row].tolist()))
-        rivals = (scores.max(1).values / (length + 2) ** search.length_penalty).tolist()  # two tokens more cost nothing
+        hopes = scores.gather(1, greedy.clamp(min=0)[:, None])[:, 0] / limits[live] ** search.length_penalty
+        hopes = hopes.masked_fill(greedy < 0, -torch.inf)
+        rivals = torch.maximum(scores.max(1).values / length**search.length_penalty, hopes).tolist()
         enough = [len(finished[i]) >= beam and max(finished[i])[0] >= rival for i, rival in zip(live.tolist(), rivals)]
         done = at_limit | torch.tensor(enough)
         if done.all():
@@ -141,8 +147,8 @@ def beam_search(decoder, source, search):
         rows = torch.arange(len(live))[:, None] * width + parents  # [sources, beam]
         if done.any():
             kept = (~done).nonzero()[:, 0]
-            live, rows, scores, tokens, written, keys, memory, beyond = (
-                part[kept] for part in (live, rows, scores, tokens, written, keys, memory, beyond))
+            live, rows, scores, tokens, written, greedy, keys, memory, beyond = (
+                part[kept] for part in (live, rows, scores, tokens, written, greedy, keys, memory, beyond))
         rows, tokens, width = rows.flatten(), tokens.flatten(), beam
         context, hidden, cell = context[rows], hidden[:, rows], cell[:, rows]
     return [max(outputs)[1] for outputs in finished]
