@@ -1,7 +1,7 @@
 //! Instructions instead of seconds: callgrind counts those of the measured part, which are the same from run to run.
 //!
-//! Vectors are the engine's portable ones: valgrind computes every lane of a fused multiply-add by a call, which makes it tens of times
-//! slower with AVX2. Both run the same code around the lanes.
+//! Vectors are the engine's portable ones: valgrind is tens of times slower with AVX2 and fused multiply-adds. Both run the same code
+//! around the lanes.
 
 use crate::measured::REGION;
 use anyhow::{Context, Result, ensure};
