@@ -534,8 +534,9 @@ mod tests {
         let (message, hint) = error(&format!("{SMALL}[train]\nepochs = 2\nkeep = 3\n"), &[]);
         assert_eq!(message, "c.toml:7: unknown field \"keep\"");
         assert!(hint.starts_with("did you mean \"keep_checkpoints\"? one of \"epochs\", "), "{hint}");
-        let (message, hint) = error(SMALL, &["search.stop=never"]);
-        assert_eq!(message, "--set search.stop=never: unknown field \"stop\"");
+        let given = ["search", "stop=never"].join(".");
+        let (message, hint) = error(SMALL, &[&given]);
+        assert_eq!(message, format!("--set {given}: unknown field \"stop\""));
         assert!(hint.starts_with("did you mean \"early_stopping\"? one of "), "{hint}");
     }
 

@@ -10,6 +10,7 @@ mod device;
 mod embed;
 mod features;
 mod help;
+mod keys;
 mod limit;
 mod metrics;
 mod notes;

@@ -107,9 +107,9 @@ fn a_run_that_is_killed_again_and_again_ends_with_the_same_bits() {
 /// Whatever the model is made of, a run in two parts ends with the weights of a run in one.
 #[test]
 fn all_kinds_of_models_go_on_to_the_same_bits() {
-    let deep = "model.encoder={layers=3,hidden=4,embedding=8,residual_from=2,layer_dropout=0.3,word_dropout=0.1} \
+    let deep = "model.encoder={layers=3,hidden=4,embedding=8,residual_from=2,stochastic_depth=0.3,word_dropout=0.1} \
                 model.attention={size=8,query_layer=\"first\",coverage=true,coverage_loss=0.5} \
-                model.decoder={layers=3,hidden=8,embedding=8,residual_from=2,layer_dropout=0.3,copy=true}";
+                model.decoder={layers=3,hidden=8,embedding=8,residual_from=2,stochastic_depth=0.3,copy=true}";
     let local = "model.encoder={kind=\"rnn\",layers=1,hidden=4,embedding=8,self_attention=\"additive\"} \
                  model.attention={size=8,local=\"predictive\"} train.scheduled_sampling=0.5";
     for settings in [deep, local] {
