@@ -17,7 +17,7 @@
 //!    from a [`Stream`] of text.
 //!
 //! Where a text has a label instead of a translation, [`LabeledTexts`] are read in place of pairs, [`Labels`] are the
-//! vocabulary of the other side, and a long text is [`Cut`]. Of a table, [`FeatureColumns`] are read beside it,
+//! vocabulary of the other side, and a long text is [`Truncation`]. Of a table, [`FeatureColumns`] are read beside it,
 //! which [`Features`] make numbers of. [`VocabularyStatistics`] say what a vocabulary makes of texts.
 //!
 //! Padding, masks and packing are for those who know tensors. After the model has answered, [`Tokenizer::decode`] turns ids

@@ -17,15 +17,15 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let (mut folders, mut found) = (vec![root.clone()], Vec::new());
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
-            let path = entry.strip_prefix(&root).unwrap().to_owned();
-            let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+        for entry in fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            let path = entry.strip_prefix(&root).expect("below the root").to_owned();
+            let name = entry.file_name().expect("a name").to_string_lossy().into_owned();
             let skipped = name.starts_with('.') || name.ends_with(".model") || name.contains("venv");
             let old = ["target", "xtask/golden", "xtask/src/golden", "xtask/src/words"];
             if entry.is_dir() && !skipped && !old.iter().any(|folder| path == Path::new(folder)) {
                 folders.push(entry);
             } else if endings.iter().any(|ending| name.ends_with(ending)) {
-                found.push((path, fs::read_to_string(entry).unwrap()));
+                found.push((path, fs::read_to_string(entry).expect("text")));
             }
         }
     }
@@ -43,18 +43,18 @@ fn merged(template: &str, part: &toml::Table) -> String {
             }
         }
     }
-    let mut table: toml::Table = template.parse().unwrap();
+    let mut table: toml::Table = template.parse().expect("a template");
     merge(&mut table, part);
     table.to_string()
 }
 
 /// Fails if no template knows all the keys and values. Other mistakes are those of a text that shows a part only.
 fn known(place: &str, parse: impl Fn(&str) -> Result<AnyConfig, couplet_train::ConfigFileError>) {
-    let unknown = |template: &&str| match parse(template) {
+    let unknown = |template: &str| match parse(template) {
         Ok(_) => None,
         Err(error) => Some(error.to_string()).filter(|error| error.contains("unknown ")),
     };
-    let errors: Vec<String> = TEMPLATES.iter().filter_map(|template| unknown(&template)).collect();
+    let errors: Vec<String> = TEMPLATES.iter().filter_map(|template| unknown(template)).collect();
     assert!(errors.len() < TEMPLATES.len(), "{place}: {errors:#?}");
 }
 

@@ -22,7 +22,7 @@ pub const MAX_PARTS: usize = 4;
 /// The pointwise mathematics of a recurrent cell.
 ///
 /// A gate's value before its activation is a sum, `W_input·x + W_state·h + bias`. A cell sees one number a gate, a *slot*;
-/// for its last [`SPLIT_GATES`](Cell::APART) gates it sees two, since it wants to treat the input's and the state's share
+/// for its last [`SPLIT_GATES`](Cell::SPLIT_GATES) gates it sees two, since it wants to treat the input's and the state's share
 /// differently. The slots are: all gates in order (of those that are apart, the input's share), then the state's shares of
 /// those that are apart.
 pub trait Cell: Copy + Send + Sync + 'static {
@@ -50,7 +50,7 @@ pub const fn slots<C: Cell>() -> usize {
             C::GATES + C::SPLIT_GATES <= MAX_SLOTS
                 && C::STATE_TENSORS <= MAX_PARTS
                 && C::SPLIT_GATES <= C::GATES
-        )
+        );
     };
     C::GATES + C::SPLIT_GATES
 }
