@@ -44,6 +44,7 @@ pub mod layer;
 mod noise;
 pub mod parts;
 mod pass;
+mod request;
 mod seq2seq;
 mod shortcut;
 #[cfg(test)]
@@ -67,5 +68,6 @@ pub use decoder::{DecoderState, Sequence, Sights, Stepped};
 pub use encoder::{Encoded, Encoder};
 pub use language_model::{LanguageModel, ReadState};
 pub use pass::{Pass, Training};
+pub use request::{ScoreRequest, StepRequest};
 pub use seq2seq::{Loss, Seq2Seq};
 pub use tokens::{Batch, LabeledBatch, NextTokens, Packed};

@@ -9,8 +9,8 @@ use couplet_tensor::activation::Relu;
 use couplet_tensor::ops::dense::{GatedGelu, Gelu};
 use couplet_tensor::ops::rotary::RotaryConfig;
 use couplet_tensor::ops::{
-    AnyScore, KvView, Memory, MultiHead, add, attend, attend_cached, column_block, cross_attention, dense,
-    embedding, layer_norm, residual_norm, rotary, scale, self_attention,
+    AnyScore, KvView, Memory, MemorySegment, MultiHead, add, attend, attend_cached, column_block,
+    cross_attention, dense, embedding, layer_norm, residual_norm, rotary, rotary_step, scale, self_attention,
 };
 use couplet_tensor::score::Dot;
 use couplet_tensor::{Init, Param, Params, SequenceLayout, Tensor, Var};
@@ -114,7 +114,12 @@ impl OwnAttention {
         if !self.rotary {
             return x;
         }
-        rotary(&x, rows, RotaryConfig { depth: self.width / self.how.heads, columns: 2 * self.width, first })
+        let config = RotaryConfig { depth: self.width / self.how.heads, columns: 2 * self.width };
+        if first > 0 {
+            rotary_step(&x, &vec![first as u32; x.rows()], config)
+        } else {
+            rotary(&x, rows, config)
+        }
     }
 
     /// All steps of packed sequences.
@@ -133,7 +138,10 @@ impl OwnAttention {
     ) -> (Var, Vec<Tensor>) {
         let asked = self.asked(pass, x, rows, before.steps.len());
         let steps = [before.steps, &[asked.value().clone()]].concat();
-        let past = KvView::Steps { steps: &steps, rows: before.rows };
+        let kept: Vec<_> = steps.iter().cloned().map(Some).collect();
+        let places: Vec<Vec<[u32; 2]>> =
+            before.rows.iter().map(|row| (0..).zip(row).map(|(step, &row)| [step, row]).collect()).collect();
+        let past = KvView::Steps { steps: &kept, rows: &places };
         let [context, _] = attend_cached(asked.value(), self.width, past, self.how);
         (self.output.forward(pass, &Var::constant(context)), steps)
     }
@@ -203,7 +211,7 @@ impl SourceAttention {
         let width = query.columns();
         let [keys, values] = [0..width, width..2 * width].map(|columns| column_block(read.memory, columns)); // [source rows, width]
         let of = rows.places().map(|(place, _)| read.of[place]).collect();
-        let memory = Memory { keys, values, heads, rows: Arc::clone(read.sources), of };
+        let memory = Memory::new(MemorySegment { keys, values, layout: Arc::clone(read.sources) }, heads, of);
         let [context, weights] = attend(AnyScore::of::<Dot>(), &query, None, &memory);
         [self.output.forward(pass, &context), weights]
     }
@@ -211,7 +219,7 @@ impl SourceAttention {
     /// One step, and where it looked.
     pub(crate) fn step(&self, pass: &Pass, x: &Var, read: Read) -> (Var, Tensor) {
         let query = self.query.forward(pass, x);
-        let past = KvView::Sources { memory: read.memory.value(), rows: read.sources, of: read.of };
+        let past = KvView::Sources { segments: &[(read.memory.value(), read.sources)], of: read.of };
         let [context, weights] = attend_cached(query.value(), query.columns(), past, self.how);
         (self.output.forward(pass, &Var::constant(context)), weights)
     }

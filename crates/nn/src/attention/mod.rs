@@ -6,18 +6,17 @@
 //!
 //! ```
 //! use couplet_nn::attention::{Score, ScoreKind};
-//! use couplet_tensor::ops::Memory;
+//! use couplet_tensor::ops::{Memory, MemorySegment};
 //! use couplet_tensor::{Device, SequenceLayout, Tensor, Var};
 //!
 //! let device = Device::cpu();
 //! let column = |numbers: &[f32]| Var::constant(Tensor::new(&device, numbers.len(), 1, numbers));
-//! let memory = Memory {
+//! let segment = MemorySegment {
 //!     keys: column(&[1.0, -1.0]),
 //!     values: column(&[10.0, 20.0]),
-//!     heads: 1,
-//!     rows: SequenceLayout::new(&[2]).into(), // one source of two steps
-//!     of: [0].into(),               // the only query looks at it
+//!     layout: SequenceLayout::new(&[2]).into(), // one source of two steps
 //! };
+//! let memory = Memory::new(segment, 1, [0].into()); // one head; the only query attends to the only source
 //! let [context, weights] = Score::from(ScoreKind::Dot).attend(&column(&[2f32.ln()]), None, &memory);
 //! let near = |found: f32, wanted: f32| (found - wanted).abs() < 1e-5;
 //! assert!(near(weights.value().to_vec()[0], 0.8) && near(weights.value().to_vec()[1], 0.2));
@@ -32,7 +31,9 @@ pub use score::{AttentionKind, Score, ScoreKind};
 use crate::config::{AttentionConfig, LocalKind};
 use crate::layer::Linear;
 use crate::pass::Pass;
-use couplet_tensor::ops::{LocalAttention, Memory, ModifierWeights, attend_focused, linear, scale};
+use couplet_tensor::ops::{
+    LocalAttention, Memory, MemorySegment, ModifierWeights, attend_focused, linear, scale,
+};
 use couplet_tensor::{Init, Param, Params, SequenceLayout, Var};
 use std::sync::Arc;
 
@@ -114,13 +115,12 @@ impl Attention {
     /// `of[i]`.
     pub fn memory(&self, pass: &Pass, states: &Var, rows: &Arc<SequenceLayout>, of: Arc<[u32]>) -> Memory {
         let value = self.value.as_ref();
-        Memory {
+        let segment = MemorySegment {
             keys: self.keys(pass, states),
             values: value.map_or_else(|| states.clone(), |value| value.forward(pass, states)), // [source rows, values' width]
-            heads: self.heads,
-            rows: Arc::clone(rows),
-            of,
-        }
+            layout: Arc::clone(rows),
+        };
+        Memory::new(segment, self.heads, of)
     }
 
     /// Whether keys are something else than the states.

@@ -88,7 +88,8 @@ impl Decoder for AttentionDecoder {
         let word = self.embedding.forward(pass, tokens); // [rows, embedding]
         let word = self.positions.forward(pass, &word, &rows, state.step);
         let query = self.query.forward(pass, &word); // [rows, hidden]
-        let past = KvView::Sources { memory: state.memory.value(), rows: &state.sources, of: &state.of };
+        let segments = [(state.memory.value(), &*state.sources)];
+        let past = KvView::Sources { segments: &segments, of: &state.of };
         let [context, weights] = attend_cached(query.value(), query.columns(), past, self.how);
         let logits = self.output.forward(pass, &Var::constant(context)); // [rows, vocabulary]
         Stepped {

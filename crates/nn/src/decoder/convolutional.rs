@@ -169,7 +169,8 @@ impl Decoder for ConvolutionalDecoder {
         let mut after = ConvolutionalState { step: state.step + 1, ..state.clone() };
         let word = self.embedding.forward(pass, tokens); // [rows, embedding]
         let word = self.positions.forward(pass, &word, &rows, state.step);
-        let past = KvView::Sources { memory: state.memory.value(), rows: &state.sources, of: &state.of };
+        let segments = [(state.memory.value(), &*state.sources)];
+        let past = KvView::Sources { segments: &segments, of: &state.of };
         let (mut x, mut weights) = (self.first.forward(pass, &word), Vec::new()); // [rows, hidden]
         for (layer, before) in self.layers.iter().zip(&mut after.before) {
             let made = layer.convolution.step(pass, before, &x); // [rows, hidden]

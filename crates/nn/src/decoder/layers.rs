@@ -140,7 +140,8 @@ impl LayersState {
     /// Where the layers inside the loop of the attention stand.
     fn scan_state(&self, layers: Vec<Vec<Var>>, seen: &Seen) -> ScanState {
         let (context, covered) = (seen.context.clone(), self.covered.clone());
-        ScanState { layers, context, covered, step: self.look }
+        let steps = vec![self.look as u32; context.rows()];
+        ScanState { layers, context, covered, steps }
     }
 
     /// The states of some layers, a row for each row of the next step.
@@ -164,7 +165,7 @@ impl Layers {
             Sight::Blind | Sight::After(_) => None,
             Sight::Fed { query: QueryKind::Current, .. } => {
                 let zeros = |columns| Var::constant(Tensor::zeros(asking.device(), asking.rows(), columns));
-                let (context, weights) = (zeros(memory.values.columns()), zeros(memory.weight_columns()));
+                let (context, weights) = (zeros(memory.columns().1), zeros(memory.weight_columns()));
                 Some(Seen { context, weights })
             }
             Sight::Fed { attention, query: QueryKind::Previous } => {

@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::config::AttentionConfig;
 use crate::layer::RecurrentLayer;
 use crate::pass::Pass;
-use couplet_tensor::ops::{Memory, Recurrent, cell_step, concat_rows, gather_rows, row_block};
+use couplet_tensor::ops::{Memory, MemorySegment, Recurrent, cell_step, concat_rows, gather_rows, row_block};
 use couplet_tensor::{Direction, Params, SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
@@ -80,13 +80,12 @@ impl SelfAttendingLayer {
                 let own = self.attention.keys(pass, &after[0]); // [places, keys' width]
                 keys.as_ref().map_or_else(|| own.clone(), |keys| concat_rows(&[keys, &own]))
             });
-            let memory = Memory {
+            let segment = MemorySegment {
                 keys: keys.clone().unwrap_or_else(|| states.clone()),
                 values: states.clone(),
-                heads: 1,
-                rows: until(rows, step + 1),
-                of: (0..places as u32).collect(),
+                layout: until(rows, step + 1),
             };
+            let memory = Memory::new(segment, 1, (0..places as u32).collect());
             let [context, _] = self.attention.forward(pass, &after[0], &[], &memory); // [places, hidden]
             before = std::iter::once(context).chain(after.iter().skip(1).cloned()).collect();
             walked.push(after);

@@ -41,7 +41,7 @@ impl SelfAttentionReader {
         self.layers.iter().zip(&self.dropouts).fold(x, |x, (layer, site)| {
             let asked = layer.forward(pass, &x); // [source rows, 3·width]
             let width = asked.columns() / 3;
-            let turned = RotaryConfig { depth: width / self.heads, columns: 2 * width, first: 0 };
+            let turned = RotaryConfig { depth: width / self.heads, columns: 2 * width };
             let asked = if self.rotary { rotary(&asked, rows, turned) } else { asked };
             let (context, _) = self_attention(&asked, rows, how, false); // [source rows, width]
             pass.dropout(context, rows, site)

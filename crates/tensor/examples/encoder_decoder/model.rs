@@ -4,8 +4,8 @@
 
 use couplet_tensor::cell::Lstm;
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, CrossEntropy, LayerWeights, Memory, ModifierWeights, Scan, ScanState, concat_columns,
-    cross_entropy, embedding, gather_rows, linear, recurrent, tanh,
+    AnyCell, AnyScore, CrossEntropy, LayerWeights, Memory, MemorySegment, ModifierWeights, Scan, ScanState,
+    concat_columns, cross_entropy, embedding, gather_rows, linear, recurrent, tanh,
 };
 use couplet_tensor::score::Additive;
 use couplet_tensor::{Direction, Init, Param, Params, SequenceLayout, Tape, Var};
@@ -172,13 +172,12 @@ impl Model {
         }
 
         // The decoder: keys are made once; the context of each step enters the next one.
-        let memory = Memory {
+        let segment = MemorySegment {
             keys: linear(&states, &on(self.key), None), // [source rows, attention]
             values: states,
-            heads: 1,
-            rows: Arc::clone(&batch.source_rows),
-            of: Arc::clone(&batch.source_of),
+            layout: Arc::clone(&batch.source_rows),
         };
+        let memory = Memory::new(segment, 1, Arc::clone(&batch.source_of));
         let scan = Scan {
             cell: lstm,
             score: AnyScore::of::<Additive>(),

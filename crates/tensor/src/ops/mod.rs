@@ -34,8 +34,8 @@ pub use arrange::{
     steps_before,
 };
 pub use attention::{
-    AnyScore, AttentionModifiers, Coverage, LocalAttention, LocalWindow, Memory, ModifierWeights,
-    WindowCenter, attend, attend_focused,
+    AnyScore, AttentionModifiers, Coverage, LocalAttention, LocalWindow, Memory, MemorySegment,
+    ModifierWeights, WindowCenter, attend, attend_focused,
 };
 pub use cell_step::cell_step;
 pub use convolution::{Window, convolution};
@@ -53,7 +53,7 @@ pub use pointwise::{add, multiply_elements, relu, scale, scaled_residual, sigmoi
 pub use pooling::{Pooling, pool};
 pub use recurrent::{GateNorm, LayerWeights, Norm, Recurrent, recurrent};
 pub use residual_norm::residual_norm;
-pub use rotary::rotary;
+pub use rotary::{rotary, rotary_step};
 pub use scan::{Scan, ScanOutput, ScanState};
 pub use softmax::{log_softmax, softmax};
 pub use time_loop::AnyCell;

@@ -7,9 +7,9 @@ use crate::layout::{Direction, SequenceLayout};
 use crate::ops::dense::GatedLinear;
 use crate::ops::{
     AnyCell, AnyScore, AttentionModifiers, Coverage, Dropout, DropoutMask, DropoutScope, GateNorm, KvView,
-    LayerWeights, LocalAttention, LocalWindow, Memory, ModifierWeights, MultiHead, Norm, Scan, ScanState,
-    Window, WindowCenter, attend, attend_cached, attend_focused, cell_step, convolution, cross_attention,
-    recurrent, rotary, rotary::RotaryConfig, self_attention, sigmoid,
+    LayerWeights, LocalAttention, LocalWindow, Memory, MemorySegment, ModifierWeights, MultiHead, Norm, Scan,
+    ScanState, Window, WindowCenter, attend, attend_cached, attend_focused, cell_step, convolution,
+    cross_attention, recurrent, rotary, rotary::RotaryConfig, rotary_step, self_attention, sigmoid,
 };
 use crate::score::{Additive, Dot, Linear};
 use crate::tape::Var;
@@ -149,10 +149,17 @@ fn pasts() -> Vec<Case> {
         Case::new("attend_past", Expect::Rounding, sizes, inputs, move |vars| {
             let how = multi_head(heads, depth, false);
             let [now, before, long_before, memory] = [0, 1, 2, 3].map(|i: usize| vars[i].value().clone());
-            let rows = [[0, 1, 0], [3, 2, 1], [1, 1, 2], [2, 0, 3]].map(Vec::from);
-            let steps = [long_before, before, now.clone()];
+            // The last row joined later: it has two positions only.
+            let rows = [
+                vec![[0, 0], [1, 1], [2, 0]],
+                vec![[0, 3], [1, 2], [2, 1]],
+                vec![[0, 1], [1, 1], [2, 2]],
+                vec![[1, 0], [2, 3]],
+            ];
+            let steps = [long_before, before, now.clone()].map(Some);
             let own = attend_cached(&now, width, KvView::Steps { steps: &steps, rows: &rows }, how);
-            let past = KvView::Sources { memory: &memory, rows: &sources, of: &[0, last, last, 0] };
+            let segments = [(&memory, &sources), (&memory, &sources)];
+            let past = KvView::Sources { segments: &segments, of: &[0, last, last + 1, 0] };
             let others = attend_cached(&now, width, past, how);
             own.into_iter().chain(others).map(Var::constant).collect()
         })
@@ -166,7 +173,9 @@ fn rotations() -> Vec<Case> {
         let sizes = format!("{lengths:?} steps, {heads} × {depth}");
         let inputs = vec![random("x", rows.total(), heads * depth + 3)];
         Case::new("rotary", Expect::Rounding, sizes, inputs, move |vars| {
-            vec![rotary(&vars[0], &rows, RotaryConfig { depth, columns: heads * depth, first: 2 })]
+            let config = RotaryConfig { depth, columns: heads * depth };
+            let positions: Vec<u32> = (0..rows.total() as u32).map(|row| row * 7 % 30).collect();
+            vec![rotary(&vars[0], &rows, config), rotary_step(&vars[0], &positions, config)]
         })
     };
     HEADS.into_iter().map(case).collect()
@@ -234,7 +243,8 @@ fn attentions(score: AnyScore, name: &'static str, deepest: usize) -> Vec<Case> 
         inputs.extend(score.has_vector().then(|| weight("vector", 1, heads * depth)));
         Case::new(name, Expect::Products, sizes, inputs, move |vars| {
             let (keys, values) = (vars[1].clone(), vars[2].clone());
-            let memory = Memory { keys, values, heads, rows: Arc::clone(&rows), of: Arc::clone(&of) };
+            let segment = MemorySegment { keys, values, layout: Arc::clone(&rows) };
+            let memory = Memory::new(segment, heads, Arc::clone(&of));
             attend(score, &vars[0], vars.get(3), &memory).to_vec()
         })
     };
@@ -283,7 +293,8 @@ fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
         inputs.extend(score.has_vector().then(|| weight("vector", 1, heads * depth)));
         Case::new(format!("{name}, {}", bend.name), Expect::Products, sizes, inputs, move |vars| {
             let (keys, values) = (vars[1].clone(), vars[2].clone());
-            let memory = Memory { keys, values, heads, rows: Arc::clone(&rows), of: Arc::clone(&of) };
+            let segment = MemorySegment { keys, values, layout: Arc::clone(&rows) };
+            let memory = Memory::new(segment, heads, Arc::clone(&of));
             let place = |share| {
                 if share {
                     WindowCenter::Fraction(sigmoid(&vars[3]))
@@ -548,8 +559,8 @@ impl Decoder {
         let layers = (0..self.layers).map(|_| layer_weights(cell, &mut vars, false)).collect();
         let first = (0..self.layers).map(|_| vars.by_ref().take(cell.parts()).cloned().collect()).collect();
         let query = self.projected.then(|| next(&mut vars));
-        let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
-        let memory = Memory { keys, values, heads: self.heads, rows, of };
+        let segment = MemorySegment { keys, values, layout: Arc::clone(&self.sources) };
+        let memory = Memory::new(segment, self.heads, Arc::clone(&self.of));
         let scan = Scan {
             cell,
             score,

@@ -4,7 +4,8 @@ use crate::support::{HAND, Input, Pass, assert_close, by_hand, check, numbers, s
 use couplet_tensor::activation::{Relu, Sigmoid, Tanh};
 use couplet_tensor::ops::attention::reference;
 use couplet_tensor::ops::{
-    AnyScore, AttentionModifiers, Coverage, LocalWindow, Memory, WindowCenter, attend, attend_focused,
+    AnyScore, AttentionModifiers, Coverage, LocalWindow, Memory, MemorySegment, WindowCenter, attend,
+    attend_focused,
 };
 use couplet_tensor::score::{Additive, Dot, Linear, Score};
 use couplet_tensor::{SequenceLayout, Var};
@@ -45,7 +46,8 @@ impl Case {
     /// The contexts and the weights.
     fn run(&self, score: AnyScore, vars: &[Var]) -> Vec<Var> {
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
-        let memory = Memory { keys: vars[1].clone(), values: vars[2].clone(), heads: self.heads, rows, of };
+        let segment = MemorySegment { keys: vars[1].clone(), values: vars[2].clone(), layout: rows };
+        let memory = Memory::new(segment, self.heads, of);
         attend(score, &vars[0], vars.get(3), &memory).to_vec()
     }
 
@@ -227,8 +229,11 @@ impl Bent {
     fn run(&self, score: AnyScore, vars: &[Var]) -> Vec<Var> {
         let (own, vars) = vars.split_at(3);
         let (rows, of) = (Arc::clone(&self.case.sources), Arc::clone(&self.case.of));
-        let memory =
-            Memory { keys: vars[1].clone(), values: vars[2].clone(), heads: self.case.heads, rows, of };
+        let memory = Memory::new(
+            MemorySegment { keys: vars[1].clone(), values: vars[2].clone(), layout: rows },
+            self.case.heads,
+            of,
+        );
         let place = |share| if share { WindowCenter::Fraction } else { WindowCenter::Step };
         let focus = AttentionModifiers {
             window: self.window.map(|(reach, share)| LocalWindow {
@@ -363,7 +368,7 @@ fn keys_of_another_depth_are_named() {
 }
 
 #[test]
-#[should_panic(expected = "that is not there")]
+#[should_panic(expected = "that does not exist")]
 fn a_reader_of_no_source_is_refused() {
     let dot = AnyScore::of::<Dot>();
     let inputs = Case::new(&[3, 1], &[0, 1], 7, 9).inputs(dot);

@@ -4,8 +4,8 @@ use crate::support::{Input, isas, layer_inputs, layer_weights, numbers};
 use couplet_tensor::activation::{Relu, Sigmoid};
 use couplet_tensor::cell::{Gru, Lstm, Simple};
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, Memory, ModifierWeights, Pooling, Scan, flatten_steps, linear, logistic_loss, pool,
-    recurrent, repeat_over_steps, steps_before,
+    AnyCell, AnyScore, Memory, MemorySegment, ModifierWeights, Pooling, Scan, flatten_steps, linear,
+    logistic_loss, pool, recurrent, repeat_over_steps, steps_before,
 };
 use couplet_tensor::score::{Additive, Linear};
 use couplet_tensor::{Device, Direction, Isa, Params, SequenceLayout, Tape, Tensor, Var};
@@ -63,12 +63,9 @@ fn give(x: &Var, rows: &Arc<SequenceLayout>, weights: &[Var]) -> Given {
     let (loss, losses) = logistic_loss(&linear(&mean, &logit, None), &vec![true; rows.batch()], 1.0);
 
     let of: Arc<[u32]> = (0..rows.batch() as u32).collect();
-    let memory = |keys: Var, heads| Memory {
-        keys,
-        values: states.clone(),
-        heads,
-        rows: Arc::clone(rows),
-        of: Arc::clone(&of),
+    let memory = |keys: Var, heads| {
+        let segment = MemorySegment { keys, values: states.clone(), layout: Arc::clone(rows) };
+        Memory::new(segment, heads, Arc::clone(&of))
     };
     let by_linear = memory(linear(&states, &keys, None), 3);
     let scan = Scan {

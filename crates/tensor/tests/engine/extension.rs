@@ -2,7 +2,9 @@
 
 use couplet_tensor::cell::Cell;
 use couplet_tensor::lane::Lane;
-use couplet_tensor::ops::{AnyCell, AnyScore, LayerWeights, Memory, ModifierWeights, Scan, attend};
+use couplet_tensor::ops::{
+    AnyCell, AnyScore, LayerWeights, Memory, MemorySegment, ModifierWeights, Scan, attend,
+};
 use couplet_tensor::random::{Stream, unit};
 use couplet_tensor::score::Score;
 use couplet_tensor::{Device, Isa, Params, SequenceLayout, Tape, Tensor, Var};
@@ -51,13 +53,12 @@ impl Cell for Leaky {
 fn a_score_from_outside_by_hand() {
     let device = Device::cpu();
     let constant = |rows, numbers: &[f32]| Var::constant(Tensor::new(&device, rows, 1, numbers));
-    let memory = Memory {
+    let segment = MemorySegment {
         keys: constant(2, &[0.0, 2.0f32.ln().sqrt()]),
         values: constant(2, &[1.0, 0.0]),
-        heads: 1,
-        rows: Arc::new(SequenceLayout::new(&[2])),
-        of: [0].into(),
+        layout: Arc::new(SequenceLayout::new(&[2])),
     };
+    let memory = Memory::new(segment, 1, [0].into());
     let [context, weights] = attend(AnyScore::of::<Near>(), &constant(1, &[0.0]), None, &memory);
     assert!((context.value().item() - 0.622_459).abs() < 1e-6, "{context:?}");
     assert!((weights.value().to_vec()[1] - 0.377_541).abs() < 1e-6, "{weights:?}");
@@ -83,13 +84,13 @@ fn both_in_a_fused_scan() {
             let numbers: Vec<f32> = (0..(rows * columns) as u32).map(number).collect();
             tape.leaf(Tensor::new(&device, rows, columns, &numbers))
         };
-        let memory = Memory {
+        let segment = MemorySegment {
             keys: leaf(source.total(), DEPTH),
             values: leaf(source.total(), WIDTH),
-            heads: 1,
-            rows: Arc::clone(&source),
-            of: [2, 0, 1].into(),
+            layout: Arc::clone(&source),
         };
+        let keys = segment.keys.clone();
+        let memory = Memory::new(segment, 1, [2, 0, 1].into());
         let layer = LayerWeights {
             input: leaf(HIDDEN, 2 + WIDTH),
             state: leaf(HIDDEN, HIDDEN),
@@ -97,7 +98,7 @@ fn both_in_a_fused_scan() {
             state_bias: None,
             norm: None,
         };
-        let inputs = [memory.keys.clone(), layer.input.clone(), layer.state.clone()];
+        let inputs = [keys, layer.input.clone(), layer.state.clone()];
         let query = leaf(DEPTH, HIDDEN);
         let scan = Scan {
             cell: AnyCell::of::<Leaky>(),

@@ -28,6 +28,7 @@ mod recurrent;
 mod residual_norm;
 mod rotary;
 mod scan;
+mod segments;
 mod selftest;
 mod softmax;
 mod support;

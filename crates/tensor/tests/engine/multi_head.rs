@@ -183,11 +183,13 @@ fn steps_over_the_past_equal_the_sequence() {
                 .collect();
             Tensor::new(&device, 3, 3 * width, &rows)
         };
-        let steps: Vec<Tensor> = (0..5).map(of_step).collect();
+        let steps: Vec<Option<Tensor>> = (0..5).map(|t| Some(of_step(t))).collect();
         for now in 0..5 {
-            let places: Vec<Vec<u32>> = (0..3).map(|row| vec![row; now + 1]).collect();
+            let positions = |row: u32| (0..=now as u32).map(|step| [step, row]).collect();
+            let places: Vec<Vec<[u32; 2]>> = (0..3).map(positions).collect();
             let past = KvView::Steps { steps: &steps[..=now], rows: &places };
-            let [found, looked] = attend_cached(&steps[now], width, past, how);
+            let query = steps[now].as_ref().expect("all are kept");
+            let [found, looked] = attend_cached(query, width, past, how);
             let (found, looked) = (found.to_vec(), looked.to_vec());
             for place in 0..3 {
                 let (row, own) = (rows.row(place, now), 2 - place);
@@ -220,7 +222,7 @@ fn rows_look_at_their_sources() {
         let memory = Input::random("kv", 9, 2 * width).tensor(&device);
         let [q, kv] = [&query, &memory].map(|tensor| Var::constant(tensor.clone()));
         let (wanted, weights) = cross_attention((&q, &rows), (&kv, &sources), &of, how, true);
-        let past = KvView::Sources { memory: &memory, rows: &sources, of: &of };
+        let past = KvView::Sources { segments: &[(&memory, &sources)], of: &of };
         let found = attend_cached(&query, width, past, how);
         let wide = |tensor: &Tensor| tensor.to_vec().into_iter().map(f64::from).collect::<Vec<_>>();
         assert_close("context", &found[0].to_vec(), &wide(wanted.value()), 1e-5);

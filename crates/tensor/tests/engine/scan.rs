@@ -7,7 +7,7 @@ use crate::support::{
 use couplet_tensor::cell::{Cell, Gru, Lstm, Simple};
 use couplet_tensor::ops::scan::reference;
 use couplet_tensor::ops::{
-    AnyCell, AnyScore, Memory, ModifierWeights, Scan, ScanOutput, ScanState, gather_rows,
+    AnyCell, AnyScore, Memory, MemorySegment, ModifierWeights, Scan, ScanOutput, ScanState, gather_rows,
 };
 use couplet_tensor::score::{Additive, Dot, Score};
 use couplet_tensor::{SequenceLayout, Var};
@@ -82,7 +82,7 @@ impl Case {
         };
         let start = ScanState::new(start, context);
         let (rows, of) = (Arc::clone(&self.sources), Arc::clone(&self.of));
-        let memory = Memory { keys, values, heads: self.heads, rows, of };
+        let memory = Memory::new(MemorySegment { keys, values, layout: rows }, self.heads, of);
         let result = sequence(&scan, &x, &self.targets, &start, &memory);
         vec![result.states, result.contexts, result.weights]
     }

@@ -3,9 +3,9 @@
 use crate::fixture::{Case, Fixture, Layout, Report, devices};
 use couplet_tensor::activation::{Sigmoid, Tanh};
 use couplet_tensor::ops::{
-    AnyScore, CopySource, CrossEntropy, Memory, PointerOutput, Pooling, add, attend, copy_loss, copy_mixture,
-    cross_entropy, embedding, layer_norm, linear, logistic_loss, multiply_elements, pool, relu, sigmoid,
-    softmax, tanh,
+    AnyScore, CopySource, CrossEntropy, Memory, MemorySegment, PointerOutput, Pooling, add, attend,
+    copy_loss, copy_mixture, cross_entropy, embedding, layer_norm, linear, logistic_loss, multiply_elements,
+    pool, relu, sigmoid, softmax, tanh,
 };
 use couplet_tensor::score::{Additive, Dot, Linear};
 
@@ -89,7 +89,7 @@ fn check_attention(score: AnyScore, mut case: Case) {
     let packed = Packed(rows.clone());
     let (keys, values) = (case.input("keys", &packed), case.input("values", &packed));
     let heads = case.fixed("heads").whole()[0] as usize;
-    let memory = Memory { keys, values, heads, rows, of };
+    let memory = Memory::new(MemorySegment { keys, values, layout: rows }, heads, of);
     let (query, vector) = (case.input("query", &Matrix), case.weight_if_any("vector"));
     let query =
         case.weight_if_any("weight").map_or_else(|| query.clone(), |weight| linear(&query, &weight, None));

@@ -3,7 +3,7 @@
 use crate::fixture::{Case, Fixture, Layout, Report, WAYS, Way, devices, memory_of};
 use couplet_tensor::activation::Sigmoid;
 use couplet_tensor::cell::{Gru, Lstm};
-use couplet_tensor::ops::{AnyCell, AnyScore, Memory, ModifierWeights, Scan, ScanState};
+use couplet_tensor::ops::{AnyCell, AnyScore, Memory, MemorySegment, ModifierWeights, Scan, ScanState};
 use couplet_tensor::score::{Additive, Dot, Linear};
 
 #[test]
@@ -49,7 +49,7 @@ fn check(cell: AnyCell, score: AnyScore, mut case: Case, way: Way) {
     };
     let heads = case.fixed("heads").whole()[0] as usize;
     let of = memory_of(&targets, &sources, |target| reads[target] as usize);
-    let memory = Memory { keys, values, heads, rows: sources, of };
+    let memory = Memory::new(MemorySegment { keys, values, layout: sources }, heads, of);
 
     let scan = Scan {
         cell,

@@ -4,7 +4,7 @@ use super::row::{
     Backward, Forward, RowCoverage, RowModifierGradients, RowModifiers, Source, Sources, ValuesBack, Window,
     part,
 };
-use super::{AnyScore, AttentionModifiers, Memory};
+use super::{AnyScore, AttentionModifiers, Memory, MemorySegment};
 use crate::device::Cpu;
 use crate::layout::SequenceLayout;
 use crate::ops::sums::column_sums;
@@ -18,8 +18,8 @@ const COST: usize = 16;
 
 /// How many workers so many rows are worth.
 pub(crate) fn workers(cpu: &Cpu, rows: usize, memory: Sources<'_>) -> usize {
-    let (steps, depth) = (memory.rows.steps(), memory.keys.columns() * COST + memory.values.columns());
-    cpu.pool.workers_for(rows * steps * depth)
+    let (depth, width) = memory.columns();
+    cpu.pool.workers_for(rows * memory.steps * (depth * COST + width))
 }
 
 /// The tensors of many rows' attention.
@@ -73,7 +73,7 @@ impl Attending<'_> {
     /// # Safety
     /// Nobody may write to the row's query, and nobody else may use its weights and context.
     pub(crate) unsafe fn forward(&self, cpu: &Cpu, row: usize, place: usize) {
-        for (head, source) in self.memory.at(self.memory.of[place] as usize).enumerate() {
+        for (head, source) in self.memory.at(self.memory.of(place)).enumerate() {
             // SAFETY: handed on.
             let (query, weights, context) = unsafe {
                 (
@@ -140,7 +140,7 @@ impl AttendingBack<'_> {
         place: usize,
     ) {
         let Attending { score, memory, focus, .. } = *forward;
-        let at = memory.of[place] as usize;
+        let at = memory.of(place);
         for (head, source) in memory.at(at).enumerate() {
             let windowed = if focus.window.is_some() { head..head + 1 } else { 0..0 };
             let covered = |columns| if focus.coverage.is_some() { columns } else { 0..0 };
@@ -156,7 +156,7 @@ impl AttendingBack<'_> {
                     weights: forward.weights.row(row, steps.clone()),
                     dcontext: self.dcontext.row(row, values),
                     dweights: self.dweights.map(|grid| grid.row(row, steps.clone())),
-                    denergy: self.denergy.row_mut(worker.index, 0..memory.rows.steps()),
+                    denergy: self.denergy.row_mut(worker.index, 0..memory.steps),
                     dquery: self.dquery.row_mut(row, keys.clone()),
                     dkeys: self.dkeys,
                     dvector: self.dvector.row_mut(at, if score.has_vector() { keys.clone() } else { 0..0 }),
@@ -191,14 +191,14 @@ impl Sums {
         memory: &Memory,
         focus: &AttentionModifiers,
     ) -> Sums {
-        let device = memory.keys.device();
-        let (depth, batch) = (memory.keys.columns(), memory.rows.batch());
+        let MemorySegment { keys, layout, .. } = memory.segment();
+        let (device, depth, batch) = (keys.device(), keys.columns(), layout.batch());
         let covered = |columns| if focus.coverage.is_some() { columns } else { 0 };
         Sums {
             dquery: Tensor::scratch(device, rows, depth),
-            dkeys: Tensor::zeros(device, memory.rows.total(), depth),
+            dkeys: Tensor::zeros(device, layout.total(), depth),
             dvector: Tensor::zeros(device, batch, if score.has_vector() { depth } else { 0 }),
-            denergy: Tensor::scratch(device, cpu.pool.threads(), memory.rows.steps()),
+            denergy: Tensor::scratch(device, cpu.pool.threads(), layout.steps()),
             dplace: Tensor::zeros(device, rows, focus.window.as_ref().map_or(0, |_| memory.heads)),
             dso_far: Tensor::scratch(device, rows, covered(memory.weight_columns())),
             dcover: Tensor::zeros(device, batch, covered(depth)),
@@ -233,9 +233,10 @@ pub(super) fn forward(
     focus: &AttentionModifiers,
 ) -> (Tensor, Tensor) {
     let (rows, device) = (query.rows(), query.device());
-    let mut context = Tensor::scratch(device, rows, memory.values.columns());
+    let mut context = Tensor::scratch(device, rows, memory.columns().1);
     let mut weights = Tensor::scratch(device, rows, memory.weight_columns());
-    let memory = Sources::new(memory);
+    let segments = memory.views();
+    let memory = Sources::new(memory, &segments);
     let attending = Attending {
         score,
         query: query.grid(),
@@ -270,18 +271,19 @@ pub(super) fn backward(
     let rows = query.rows();
     let mut sums = Sums::new(cpu, score, rows, memory, focus);
     let back = sums.grids(dcontext.grid(), dweights);
+    let segments = memory.views();
     let attending = Attending {
         score,
         query: query.value().grid(),
         vector: vector.map_or(&[], |vector| vector.value().data()),
-        memory: Sources::new(memory),
+        memory: Sources::new(memory, &segments),
         focus: ModifierRows::new(focus),
         weights: weights.grid(),
         context: Grid::reading(&[], 0),
     };
-    let readers = Readers::new(&memory.of[..rows]);
+    let (readers, batch) = (Readers::new(&memory.of[..rows]), memory.segment().layout.batch());
     cpu.pool.run(workers(cpu, rows, attending.memory), |worker: &Worker| {
-        for row in worker.deal(attending.memory.rows.batch()).flat_map(|source| readers.of(source)) {
+        for row in worker.deal(batch).flat_map(|source| readers.of(source)) {
             // SAFETY: sources are dealt out once, each with all rows that read it.
             unsafe { back.backward(cpu, worker, &attending, row, row) };
         }
@@ -313,9 +315,10 @@ pub(crate) fn memory_gradients(
     if let Some(vector) = vector {
         gradients.write(vector, |dv, update| column_sums(cpu, sums.dvector.mat(), dv, update));
     }
-    gradients.add(&memory.keys, sums.dkeys);
-    if gradients.wants(&memory.values) {
-        gradients.add(&memory.values, values_gradient(cpu, memory, weights, dcontext, readers));
+    let MemorySegment { keys, values, .. } = memory.segment();
+    gradients.add(keys, sums.dkeys);
+    if gradients.wants(values) {
+        gradients.add(values, values_gradient(cpu, memory, weights, dcontext, readers));
     }
 }
 
@@ -326,13 +329,16 @@ fn values_gradient(
     dcontext: &Tensor,
     readers: &SequenceLayout,
 ) -> Tensor {
-    let (memory, (total, width)) = (Sources::new(memory), memory.values.shape());
+    let MemorySegment { values, layout, .. } = memory.segment();
+    let of = &memory.of[..readers.batch()];
+    let (segments, batch, (total, width)) = (memory.views(), layout.batch(), values.shape());
+    let memory = Sources::new(memory, &segments);
     let mut dvalues = Tensor::scratch(weights.device(), total, width);
     let grid = dvalues.grid_mut();
-    let of_source = Readers::new(&memory.of[..readers.batch()]);
+    let of_source = Readers::new(of);
     cpu.pool.run(workers(cpu, weights.rows(), memory), |worker: &Worker| {
         let mut rows = Vec::new();
-        for place in worker.deal(memory.rows.batch()) {
+        for place in worker.deal(batch) {
             rows.clear();
             for reader in of_source.of(place) {
                 rows.extend((0..readers.length(reader)).map(|step| readers.row(reader, step)));

@@ -2,7 +2,7 @@
 //! values and vector are computed from them in one go, each number by one thread: no matter who reads a source, and in which
 //! order, nothing is added up by two.
 
-use super::{AnyScore, AttentionModifiers, Memory};
+use super::{AnyScore, AttentionModifiers, Memory, MemorySegment};
 use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
 use crate::lane::source::{Symbol, function};
 use crate::layout::SequenceLayout;
@@ -44,6 +44,7 @@ pub(crate) struct Attending<'a> {
     cuda: &'a Cuda,
     score: AnyScore,
     memory: &'a Memory,
+    segment: &'a MemorySegment,
     rows: DeviceLayout,
     of: Indices,
     vector: Option<Pointer>,
@@ -80,14 +81,16 @@ impl<'a> Attending<'a> {
         vector: Option<&Tensor>,
         focus: Option<&'a AttentionModifiers>,
     ) -> Attending<'a> {
-        let device = memory.keys.device();
+        let segment = memory.segment();
+        let device = segment.keys.device();
         let [forward, backward] =
             if focus.is_some() { ["forward_focused", "backward_focused"] } else { ["forward", "backward"] };
         Attending {
             cuda,
             score,
             memory,
-            rows: DeviceLayout::new(device, &memory.rows),
+            segment,
+            rows: DeviceLayout::new(device, &segment.layout),
             of: Indices::new(device, &memory.of),
             vector: vector.map(Tensor::pointer),
             focus,
@@ -110,10 +113,10 @@ impl<'a> Attending<'a> {
     }
 
     fn sources(&self) -> [Arg<'_>; 8] {
-        let (memory, (depth, width)) = (self.memory, self.memory.of_head());
+        let (depth, width) = self.memory.of_head();
         [
-            memory.keys.value().pointer().into(),
-            memory.values.value().pointer().into(),
+            self.segment.keys.value().pointer().into(),
+            self.segment.values.value().pointer().into(),
             self.rows.starts().into(),
             self.rows.lengths().into(),
             self.of.pointer().into(),
@@ -155,7 +158,7 @@ impl<'a> Attending<'a> {
         denergies: Pointer,
         dquery: Pointer,
     ) -> ModifierGradients {
-        let device = self.memory.keys.device();
+        let device = self.segment.keys.device();
         let mut back = ModifierGradients::default();
         let mut of_focus: Vec<Arg> = Vec::new();
         if let Some(focus) = self.focus {
@@ -192,7 +195,7 @@ impl<'a> Attending<'a> {
     ) {
         let (memory, device) = (self.memory, weights.device());
         let readers = Readers::new(device, self.rows.batch, &memory.of, readers);
-        let (total, columns) = memory.keys.shape();
+        let (total, columns) = self.segment.keys.shape();
         let mut dkeys = Tensor::scratch(device, total, columns);
         let mut dvector = self.score.has_vector().then(|| Tensor::scratch(device, total, columns));
         let coverage = self.focus.and_then(|focus| focus.coverage.as_ref());
@@ -200,7 +203,7 @@ impl<'a> Attending<'a> {
         let read = [
             query.into(),
             self.vector.into(),
-            memory.keys.value().pointer().into(),
+            self.segment.keys.value().pointer().into(),
             self.rows.starts().into(),
             self.rows.lengths().into(),
             self.rows.steps.into(),
@@ -220,7 +223,7 @@ impl<'a> Attending<'a> {
         let how = Launch { blocks: [self.rows.batch, self.rows.steps], ..Launch::blocks(1) };
         // SAFETY: the readers are rows of the queries and of the energies' gradients.
         unsafe { self.cuda.launch(self.cuda.kernel(&self.score.source(), kernel), how, &arguments) };
-        gradients.add(&memory.keys, dkeys);
+        gradients.add(&self.segment.keys, dkeys);
         if let (Some(vector), Some(dvector)) = (vector, dvector) {
             gradients.write_cuda(vector, |dv, update| column_sums(self.cuda, dvector.view(), dv, update));
         }
@@ -229,13 +232,13 @@ impl<'a> Attending<'a> {
                 column_sums(self.cuda, dcover.view(), dw, update);
             });
         }
-        if gradients.wants(&memory.values) {
-            gradients.add(&memory.values, self.values_gradient(&readers, weights, dcontext));
+        if gradients.wants(&self.segment.values) {
+            gradients.add(&self.segment.values, self.values_gradient(&readers, weights, dcontext));
         }
     }
 
     fn values_gradient(&self, readers: &Readers, weights: &Tensor, dcontext: &Tensor) -> Tensor {
-        let (total, columns) = self.memory.values.shape();
+        let (total, columns) = self.segment.values.shape();
         let mut dvalues = Tensor::scratch(weights.device(), total, columns);
         let arguments = [
             self.rows.starts().into(),
@@ -266,7 +269,7 @@ pub(super) fn forward(
     focus: &AttentionModifiers,
 ) -> (Tensor, Tensor) {
     let (rows, device) = (query.rows(), query.device());
-    let mut context = Tensor::scratch(device, rows, memory.values.columns());
+    let mut context = Tensor::scratch(device, rows, memory.columns().1);
     let mut weights = Tensor::scratch(device, rows, memory.weight_columns());
     let own = AttendingRows { count: rows, query: query.pointer(), weights: weights.pointer_mut() };
     Attending::new(cuda, score, memory, vector, focus.bent()).forward(own, context.pointer_mut());

@@ -12,8 +12,9 @@
 //! Everything lies head by head: each has its own columns of query, keys, vector and values and its own softmax, and the
 //! contexts of all stand side by side.
 //!
-//! Row `i` reads the source at place `of[i]`, so that keys and values need not be copied when several rows read the same
-//! source or the rows change their order. An empty source gives a zero context.
+//! Row `i` attends to source `of[i]`, so that keys and values need not be copied when several rows attend to the same source or the
+//! rows change their order. Sources that join a search are a segment of the memory of their own, so nothing is copied then, either: there
+//! is no backward pass through several segments. An empty source gives a zero context.
 //!
 //! [`attend_focused`] may be bent ([`AttentionModifiers`]): by a window, outside of which weights are zero, and by what was looked at before.
 //!
@@ -42,47 +43,86 @@ use crate::tape::{Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// What is attended to: the keys and values of packed sources, made once, and who reads which.
+/// What is attended to: the keys and values of packed sources, computed once, and the source of each row.
 #[derive(Clone, Debug)]
 pub struct Memory {
+    /// The packed sources: one segment, but in a search that sources joined later, one for each time.
+    pub segments: Vec<MemorySegment>,
+    /// How many heads share the columns of keys and values; one takes them all.
+    pub heads: usize,
+    /// The source of each row, or of each sequence of a scan: its batch index, counted through all segments.
+    pub of: Arc<[u32]>,
+}
+
+/// Keys and values of sources that were encoded together.
+#[derive(Clone, Debug)]
+pub struct MemorySegment {
     /// packed source rows × heads·depth
     pub keys: Var,
     /// packed source rows × heads·width
     pub values: Var,
-    /// How many heads share the columns of keys and values; one takes them all.
-    pub heads: usize,
-    /// How the sources are packed.
-    pub rows: Arc<SequenceLayout>,
-    /// The place of the source that each row, or each place of a scan, reads.
-    pub of: Arc<[u32]>,
+    /// Layout of the sources.
+    pub layout: Arc<SequenceLayout>,
 }
 
 impl Memory {
-    /// The columns of keys and of values that a head has.
-    pub(crate) fn of_head(&self) -> (usize, usize) {
-        (self.keys.columns() / self.heads, self.values.columns() / self.heads)
+    /// The memory of sources that were encoded together.
+    pub fn new(segment: MemorySegment, heads: usize, of: Arc<[u32]>) -> Memory {
+        Memory { segments: vec![segment], heads, of }
     }
 
-    /// The columns of the weights: a place for each source step of each head.
+    /// The only segment of a memory: gradients are computed for one, and kernels of a GPU read one.
+    ///
+    /// # Panics
+    /// If sources joined.
+    pub fn segment(&self) -> &MemorySegment {
+        let [segment] = &self.segments[..] else {
+            panic!("{} segments of sources where there can be one", self.segments.len());
+        };
+        segment
+    }
+
+    /// The segments as workers read them.
+    pub(crate) fn views(&self) -> Vec<row::SegmentView<'_>> {
+        self.segments.iter().map(row::SegmentView::from).collect()
+    }
+
+    /// The columns of keys and of values, all heads together.
+    pub fn columns(&self) -> (usize, usize) {
+        self.segments.first().map_or((0, 0), |first| (first.keys.columns(), first.values.columns()))
+    }
+
+    /// The columns of keys and of values that a head has.
+    pub(crate) fn of_head(&self) -> (usize, usize) {
+        let (keys, values) = self.columns();
+        (keys / self.heads, values / self.heads)
+    }
+
+    /// The steps of the longest source.
+    pub fn steps(&self) -> usize {
+        self.segments.iter().map(|segment| segment.layout.steps()).max().unwrap_or(0)
+    }
+
+    /// The columns of the weights: one for each source step of each head.
     pub fn weight_columns(&self) -> usize {
-        self.heads * self.rows.steps()
+        self.heads * self.steps()
     }
 
     pub(crate) fn check(&self, score: AnyScore, readers: usize, depth: usize, vector: Option<&Var>) {
-        let total = self.rows.total();
-        assert_eq!(self.keys.shape(), (total, depth), "keys for {total} rows and queries of {depth}");
-        assert_eq!(self.values.rows(), total, "values for {total} rows");
-        for (name, columns) in [("keys", depth), ("values", self.values.columns())] {
+        let (_, width) = self.columns();
+        for MemorySegment { keys, values, layout } in &self.segments {
+            let total = layout.total();
+            assert_eq!(keys.shape(), (total, depth), "keys for {total} rows and queries of {depth}");
+            assert_eq!(values.shape(), (total, width), "values for {total} rows");
+        }
+        for (name, columns) in [("keys", depth), ("values", width)] {
             let even = self.heads > 0 && columns.is_multiple_of(self.heads);
             assert!(even, "{name} of {columns} columns for {} heads", self.heads);
         }
-        assert!(self.of.len() >= readers, "{readers} readers, {} places", self.of.len());
-        assert!(
-            self.of.iter().all(|&place| (place as usize) < self.rows.batch()),
-            "a source of {} that is not there: {:?}",
-            self.rows.batch(),
-            self.of
-        );
+        assert!(self.of.len() >= readers, "{readers} readers, {} sources given", self.of.len());
+        let sources: usize = self.segments.iter().map(|segment| segment.layout.batch()).sum();
+        let exists = self.of.iter().all(|&source| (source as usize) < sources);
+        assert!(exists, "a source of {sources} that does not exist: {:?}", self.of);
         assert_eq!(vector.map(Var::shape), score.has_vector().then_some((1, depth)), "the score's vector");
     }
 }
@@ -107,12 +147,13 @@ pub fn attend_focused(
     let (context, weights) = on_device!(query.device(),
         cpu => cpu::forward(cpu, score, query.value(), vector_value, memory, focus),
         cuda => cuda::forward(cuda, score, query.value(), vector_value, memory, focus));
+    let keys_values = memory.segments.iter().flat_map(|segment| [&segment.keys, &segment.values]);
     let inputs: Vec<&Var> =
-        [query, &memory.keys, &memory.values].into_iter().chain(vector).chain(focus.inputs()).collect();
+        [query].into_iter().chain(keys_values).chain(vector).chain(focus.inputs()).collect();
     record(&inputs, [context, weights.clone()], {
         let (query, vector, memory, focus) = (query.clone(), vector.cloned(), memory.clone(), focus.clone());
         move |gradients, [dcontext, dweights]| {
-            let zeros = || Tensor::zeros(query.device(), query.rows(), memory.values.columns());
+            let zeros = || Tensor::zeros(query.device(), query.rows(), memory.columns().1);
             let dcontext = dcontext.unwrap_or_else(zeros);
             let (upstream, vector) = ((&dcontext, dweights.as_ref()), vector.as_ref());
             on_device!(query.device(),

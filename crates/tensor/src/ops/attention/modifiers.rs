@@ -76,7 +76,7 @@ impl AttentionModifiers {
         if let Some(coverage) = &self.coverage {
             let shape = (readers, memory.weight_columns());
             assert_eq!(coverage.so_far.shape(), shape, "the weights so far");
-            assert_eq!(coverage.weight.shape(), (1, memory.keys.columns()), "the weight of the coverage");
+            assert_eq!(coverage.weight.shape(), (1, memory.columns().0), "the weight of the coverage");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Attention of one row, on vectors of lanes.
 
-use super::Memory;
+use super::{Memory, MemorySegment};
 use crate::lane::{Isa, Kernel, LANES, Vector, in_vectors};
 use crate::layout::SequenceLayout;
 use crate::ops::sums::{dot, softmax_row, softmax_row_back, weighted_rows};
@@ -11,57 +11,90 @@ use crate::tensor::Tensor;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// The tensors of a [`Memory`], which all workers read.
+/// A segment of a [`Memory`], which all workers read.
+#[derive(Clone, Copy)]
+pub(crate) struct SegmentView<'a> {
+    keys: Mat<'a>,
+    values: Mat<'a>,
+    layout: &'a SequenceLayout,
+}
+
+impl<'a> From<&'a MemorySegment> for SegmentView<'a> {
+    fn from(segment: &'a MemorySegment) -> Self {
+        let MemorySegment { keys, values, layout } = segment;
+        SegmentView { keys: keys.value().mat(), values: values.value().mat(), layout }
+    }
+}
+
+/// A [`Memory`], which all workers read.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
-    pub(crate) keys: Mat<'a>,
-    pub(crate) values: Mat<'a>,
-    pub(crate) heads: usize,
+    segments: &'a [SegmentView<'a>],
+    of: &'a [u32],
+    heads: usize,
     /// Columns of a head's keys.
     depth: usize,
     /// Columns of a head's values.
     width: usize,
-    pub(crate) rows: &'a SequenceLayout,
-    pub(crate) of: &'a [u32],
+    /// Steps of the longest source.
+    pub(crate) steps: usize,
 }
 
 impl<'a> Sources<'a> {
-    pub(crate) fn new(memory: &'a Memory) -> Self {
+    /// The sources of a memory, whose segments are given as workers read them.
+    pub(crate) fn new(memory: &'a Memory, segments: &'a [SegmentView<'a>]) -> Self {
         let (depth, width) = memory.of_head();
-        Sources {
-            keys: memory.keys.value().mat(),
-            values: memory.values.value().mat(),
-            heads: memory.heads,
-            depth,
-            width,
-            rows: &memory.rows,
-            of: &memory.of,
-        }
+        Sources { segments, of: &memory.of, heads: memory.heads, depth, width, steps: memory.steps() }
     }
 
-    /// The source at a place, as each head sees it.
-    pub(crate) fn at(self, place: usize) -> impl Iterator<Item = Source<'a>> {
-        (0..self.heads).map(move |head| Source { all: self, place, head })
+    /// Columns of keys and values, all heads together.
+    pub(crate) fn columns(self) -> (usize, usize) {
+        (self.heads * self.depth, self.heads * self.width)
+    }
+
+    /// The source that a reader attends to.
+    pub(crate) fn of(self, reader: usize) -> usize {
+        self.of[reader] as usize
+    }
+
+    /// A source, as each head sees it.
+    pub(crate) fn at(self, source: usize) -> impl Iterator<Item = Source<'a>> {
+        let (segment, index) = self.locate(source);
+        (0..self.heads).map(move |head| Source { segment, index, all: self, head })
+    }
+
+    /// The segment of a source, and its batch index there.
+    fn locate(self, mut source: usize) -> (SegmentView<'a>, usize) {
+        for segment in self.segments {
+            let batch = segment.layout.batch();
+            if source < batch {
+                return (*segment, source);
+            }
+            source -= batch;
+        }
+        panic!("a source beyond the last segment");
     }
 }
 
 /// One source, as a head sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
+    segment: SegmentView<'a>,
+    /// Its batch index in the segment.
+    index: usize,
     all: Sources<'a>,
-    place: usize,
     head: usize,
 }
 
 impl<'a> Source<'a> {
     #[inline(always)]
     pub(crate) fn length(&self) -> usize {
-        self.all.rows.length(self.place)
+        self.segment.layout.length(self.index)
     }
 
     #[inline(always)]
     fn row(&self, step: usize) -> usize {
-        self.all.rows.row(self.place, step)
+        self.segment.layout.row(self.index, step)
     }
 
     /// The head's share of columns, of which each head has so many.
@@ -85,17 +118,17 @@ impl<'a> Source<'a> {
     /// The head's columns of the weights.
     #[inline(always)]
     pub(crate) fn weight_columns(&self) -> Range<usize> {
-        self.share(self.all.rows.steps())
+        self.share(self.all.steps)
     }
 
     #[inline(always)]
     fn key(&self, step: usize) -> &'a [f32] {
-        &self.all.keys.row(self.row(step))[self.key_columns()]
+        &self.segment.keys.row(self.row(step))[self.key_columns()]
     }
 
     #[inline(always)]
     fn value(&self, step: usize) -> &'a [f32] {
-        &self.all.values.row(self.row(step))[self.value_columns()]
+        &self.segment.values.row(self.row(step))[self.value_columns()]
     }
 }
 

@@ -8,50 +8,81 @@ use crate::ops::sums::{dot, softmax_row, weighted_rows};
 use crate::profile;
 use crate::tensor::Tensor;
 
-/// Where the rows of a step find their keys and values, which are the last 2·width columns of tensors. Nothing is copied when rows
-/// change their order.
+/// Keys and values of the rows of a step: the last 2·width columns of tensors. Nothing is copied when rows change their order, or when
+/// others join them.
 #[derive(Clone, Copy, Debug)]
 pub enum KvView<'a> {
-    /// In packed sources: row `i` looks at the source at place `of[i]`.
+    /// Those of packed sources: row `i` attends to source `of[i]`, counted through all segments.
     Sources {
-        /// packed source rows × 2·width or more
-        memory: &'a Tensor,
-        /// How they are packed.
-        rows: &'a SequenceLayout,
-        /// The place of each row's source.
+        /// Sources that were encoded together: packed source rows × 2·width or more, and their layout.
+        segments: &'a [(&'a Tensor, &'a SequenceLayout)],
+        /// The source of each row.
         of: &'a [u32],
     },
-    /// In what earlier steps left: row `i` looks at row `rows[i][t]` of step `t`.
+    /// Those of earlier steps: position `p` of row `i` is row `r` of tensor `t`, where `rows[i][p]` is `[t, r]`. A row has as many
+    /// positions as it has taken steps.
     Steps {
-        /// For each step, rows × 2·width or more.
-        steps: &'a [Tensor],
-        /// For each row, where it was in each step.
-        rows: &'a [Vec<u32>],
+        /// For each step, rows × 2·width or more; none where no row needs it any more.
+        steps: &'a [Option<Tensor>],
+        /// For each row, its positions.
+        rows: &'a [Vec<[u32; 2]>],
     },
 }
 
-impl<'a> KvView<'a> {
-    /// How many places a row looks at.
-    pub(super) fn length(&self, row: usize) -> usize {
+/// Keys and values of one row.
+#[derive(Clone, Copy)]
+pub(super) enum RowKv<'a> {
+    Source { memory: &'a Tensor, layout: &'a SequenceLayout, index: usize },
+    Steps { steps: &'a [Option<Tensor>], positions: &'a [[u32; 2]] },
+}
+
+impl<'a> RowKv<'a> {
+    /// The number of steps that the row attends to.
+    pub(super) fn length(&self) -> usize {
         match self {
-            KvView::Sources { rows, of, .. } => rows.length(of[row] as usize),
-            KvView::Steps { rows, .. } => rows[row].len(),
+            RowKv::Source { layout, index, .. } => layout.length(*index),
+            RowKv::Steps { positions, .. } => positions.len(),
         }
     }
 
-    /// The most places that a row looks at.
+    /// The tensor and the row of one of the steps.
+    #[inline(always)]
+    pub(super) fn at(&self, step: usize) -> (&'a Tensor, usize) {
+        match self {
+            RowKv::Source { memory, layout, index } => (memory, layout.row(*index, step)),
+            RowKv::Steps { steps, positions } => {
+                let [tensor, row] = positions[step];
+                (steps[tensor as usize].as_ref().expect("a step that rows attend to is kept"), row as usize)
+            }
+        }
+    }
+}
+
+impl<'a> KvView<'a> {
+    /// Keys and values of a row.
+    pub(super) fn row(&self, row: usize) -> RowKv<'a> {
+        match *self {
+            KvView::Sources { segments, of } => {
+                let mut index = of[row] as usize;
+                for &(memory, layout) in segments {
+                    if index < layout.batch() {
+                        return RowKv::Source { memory, layout, index };
+                    }
+                    index -= layout.batch();
+                }
+                panic!("a source beyond the last segment");
+            }
+            KvView::Steps { steps, rows } => RowKv::Steps { steps, positions: &rows[row] },
+        }
+    }
+
+    /// The most steps that a row attends to.
     pub(super) fn longest(&self) -> usize {
         match self {
-            KvView::Sources { rows, .. } => rows.steps(),
-            KvView::Steps { steps, .. } => steps.len(),
-        }
-    }
-
-    /// The tensor and the row of one of the places that a row looks at.
-    pub(super) fn at(&self, row: usize, step: usize) -> (&'a Tensor, usize) {
-        match self {
-            KvView::Sources { memory, rows, of } => (memory, rows.row(of[row] as usize, step)),
-            KvView::Steps { steps, rows } => (&steps[step], rows[row][step] as usize),
+            KvView::Sources { segments, .. } => {
+                segments.iter().map(|(_, layout)| layout.steps()).max().unwrap_or(0)
+            }
+            KvView::Steps { rows, .. } => rows.iter().map(Vec::len).max().unwrap_or(0),
         }
     }
 
@@ -60,15 +91,16 @@ impl<'a> KvView<'a> {
             assert!(tensor.columns() >= 2 * width, "keys and values of {width} in {:?}", tensor.shape());
         };
         match self {
-            KvView::Sources { memory, rows, of } => {
-                wide(memory);
-                assert_eq!(memory.rows(), rows.total(), "keys and values are {:?}", memory.shape());
+            KvView::Sources { segments, of } => {
+                for (memory, layout) in *segments {
+                    wide(memory);
+                    assert_eq!(memory.rows(), layout.total(), "keys and values are {:?}", memory.shape());
+                }
                 assert_eq!(of.len(), readers, "a source for each row");
             }
             KvView::Steps { steps, rows } => {
-                steps.iter().for_each(wide);
-                assert_eq!(rows.len(), readers, "a past for each row");
-                assert!(rows.iter().all(|row| row.len() == steps.len()), "a place in each of the steps");
+                steps.iter().flatten().for_each(wide);
+                assert_eq!(rows.len(), readers, "earlier steps of each row");
             }
         }
     }
@@ -82,20 +114,22 @@ pub fn attend_cached(query: &Tensor, width: usize, past: KvView, how: MultiHead)
     past.check(query.rows(), width);
     let depth = how.depth(width);
     let mut context = Tensor::scratch(query.device(), query.rows(), width);
-    let mut weights = Tensor::zeros(query.device(), query.rows(), how.heads * past.longest());
+    let longest = past.longest();
+    let mut weights = Tensor::zeros(query.device(), query.rows(), how.heads * longest);
     on_device!(query.device(),
     cpu => {
-        let operations = query.rows() * past.longest() * width * 4;
+        let operations = query.rows() * longest * width * 4;
         let outputs = [context.data_mut(), weights.data_mut()];
         cpu.pool.split_rows(query.rows(), operations, outputs, |share, [context, weights]| {
             let first = share.start;
             for row in share {
                 let context = &mut context[(row - first) * width..][..width];
-                let weights = &mut weights[(row - first) * how.heads * past.longest()..];
+                let weights = &mut weights[(row - first) * how.heads * longest..];
+                let past = past.row(row);
                 for (head, context) in context.chunks_exact_mut(depth.max(1)).enumerate() {
-                    let weights = &mut weights[head * past.longest()..][..past.length(row)];
+                    let weights = &mut weights[head * longest..][..past.length()];
                     let query = &query.row(row)[head * depth..][..depth];
-                    look(cpu.isa, Row { query, past, row, head, width, scale: how.scale, weights, context });
+                    look(cpu.isa, Row { query, past, head, width, scale: how.scale, weights, context });
                 }
             }
         });
@@ -111,8 +145,7 @@ fn look(isa: Isa, row: Row) {
 /// One head of one row.
 struct Row<'a> {
     query: &'a [f32],
-    past: KvView<'a>,
-    row: usize,
+    past: RowKv<'a>,
     head: usize,
     width: usize,
     scale: f32,
@@ -125,11 +158,11 @@ impl Kernel for Row<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Row { query, past, row, head, width, scale, weights, context } = self;
+        let Row { query, past, head, width, scale, weights, context } = self;
         let depth = query.len();
         // Keys begin 2·width before the end of a row, values 1·width.
         let part = |step: usize, before: usize| {
-            let (tensor, row) = past.at(row, step);
+            let (tensor, row) = past.at(step);
             &tensor.row(row)[tensor.columns() - before + head * depth..][..depth]
         };
         for (step, energy) in weights.iter_mut().enumerate() {

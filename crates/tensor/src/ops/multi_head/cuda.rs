@@ -1,6 +1,7 @@
 //! A block of threads for each row and head. On the way back, queries come first, each with all keys that it sees; then each key
 //! and value, with all rows that read it: every number is summed up by one thread, in one order.
 
+use super::cached::RowKv;
 use super::{AttentionArgs, KvView, MultiHead};
 use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Launch, Readers, Source};
 use crate::tensor::Tensor;
@@ -120,16 +121,19 @@ pub(super) fn attend_past(
     [context, weights]: [&mut Tensor; 2],
 ) {
     let (rows, longest) = (query.rows(), past.longest());
-    let address = |row: usize, step: usize| {
-        if step >= past.length(row) {
+    let address = |past: RowKv, step: usize| {
+        if step >= past.length() {
             return [0; 2];
         }
-        let (tensor, at) = past.at(row, step);
+        let (tensor, at) = past.at(step);
         tensor.pointer().at((at + 1) * tensor.columns() - 2 * width).words()
     };
-    let addresses: Vec<u32> =
-        (0..rows).flat_map(|row| (0..longest).flat_map(move |step| address(row, step))).collect();
-    let lengths: Vec<u32> = (0..rows).map(|row| past.length(row) as u32).collect();
+    let of_row = |row: usize| {
+        let past = past.row(row);
+        (0..longest).flat_map(move |step| address(past, step))
+    };
+    let addresses: Vec<u32> = (0..rows).flat_map(of_row).collect();
+    let lengths: Vec<u32> = (0..rows).map(|row| past.row(row).length() as u32).collect();
     let [addresses, lengths] = [addresses, lengths].map(|numbers| Indices::new(query.device(), &numbers));
     let arguments = [
         query.pointer().into(),

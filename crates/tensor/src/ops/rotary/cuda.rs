@@ -1,37 +1,41 @@
-use crate::cuda::{Cuda, DeviceLayout, Launch, Source};
-use crate::layout::SequenceLayout;
+use super::TableRows;
+use crate::cuda::{Cuda, DeviceLayout, Indices, Launch, Source};
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("rotary", include_str!("rotary.cu"));
 
-/// The first `columns` columns, turned forwards or back.
-pub(super) fn turn(
+/// The first `columns` columns, rotated forwards or, with a negative sign, back.
+pub(super) fn rotated(
     cuda: &Cuda,
     x: &Tensor,
-    rows: &SequenceLayout,
     angles: &Tensor,
     columns: usize,
-    back: bool,
+    rows: &TableRows,
+    sign: f32,
 ) -> Tensor {
     let (count, width) = x.shape();
     let mut y = Tensor::scratch(x.device(), count, width);
     if count * width == 0 {
         return y;
     }
-    let packed = DeviceLayout::new(x.device(), rows);
+    let (layout, given) = match rows {
+        TableRows::Steps(layout) => (Some(DeviceLayout::new(x.device(), layout)), None),
+        TableRows::Given(given) => (None, Some(Indices::new(x.device(), given))),
+    };
     let arguments = [
         y.pointer_mut().into(),
         x.pointer().into(),
         angles.pointer().into(),
-        packed.starts().into(),
-        packed.steps.into(),
+        layout.as_ref().map(DeviceLayout::starts).into(),
+        layout.as_ref().map_or(0, |layout| layout.steps).into(),
+        given.as_ref().map(Indices::pointer).into(),
         count.into(),
         width.into(),
         columns.into(),
         angles.columns().into(),
-        (if back { -1.0f32 } else { 1.0 }).into(),
+        sign.into(),
     ];
-    // SAFETY: a row of `x` for each packed row, and a row of angles for each step.
+    // SAFETY: a row of `x` for each packed or given row, and a row of angles for each step or each given number.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "turn"), Launch::over(count * width), &arguments) };
     y
 }

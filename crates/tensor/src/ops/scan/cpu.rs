@@ -112,7 +112,7 @@ pub(super) fn forward(
     parents: Option<Parents>,
 ) -> Saved {
     let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
-    let (depth, width) = (memory.keys.columns(), memory.values.columns());
+    let (depth, width) = memory.columns();
     let (gates, packs) = gates_and_packs(cpu, scan, total, x.columns(), parents);
     let of_layer = |slots| LayerPass {
         slots,
@@ -147,6 +147,7 @@ pub(super) fn forward(
             packs: &packs.state,
         })
         .collect();
+    let segments = memory.views();
     let output = |layer: usize| loops[layer].states[0].expect("every state has an output");
     let top = output(loops.len() - 1);
     let query_grid = queries.as_mut().map(Tensor::grid_mut);
@@ -154,7 +155,7 @@ pub(super) fn forward(
         score: scan.score,
         query: query_grid.unwrap_or(top),
         vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
-        memory: Sources::new(memory),
+        memory: Sources::new(memory, &segments),
         focus: ModifierRows::default(),
         weights: weights.grid_mut(),
         context: contexts.grid_mut(),
@@ -210,7 +211,7 @@ pub(super) fn backward(
 ) {
     let Saved { mut layers, queries, contexts, weights } = pass;
     let (device, hidden) = (x.device(), scan.hidden());
-    let (depth, width) = (memory.keys.columns(), memory.values.columns());
+    let (depth, width) = memory.columns();
     let BackwardState { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
 
     let packs = layer_packs(scan.cell, &scan.layers, x.columns(), false);
@@ -232,11 +233,12 @@ pub(super) fn backward(
         })
         .collect();
     let top = states.len() - 1;
+    let segments = memory.views();
     let attending = Attending {
         score: scan.score,
         query: queries.as_ref().unwrap_or(&states[top][0]).grid(),
         vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
-        memory: Sources::new(memory),
+        memory: Sources::new(memory, &segments),
         focus: ModifierRows::default(),
         weights: weights.grid(),
         context: contexts.grid(),
@@ -248,7 +250,7 @@ pub(super) fn backward(
     let output_gradient = |layer: usize| moving[layer][0].expect("every state has an output");
     let of_states = of_states.as_ref().map(Tensor::grid);
     let dcontext_start_grid = dcontext_start.grid_mut();
-    let readers = Readers::new(&memory.of);
+    let (readers, sources) = (Readers::new(&memory.of), memory.segment().layout.batch());
 
     cpu.pool.run(loop_workers(cpu, rows, hidden, scan.cell.gates()), |worker: &Worker| {
         let mut behind = None;
@@ -256,7 +258,7 @@ pub(super) fn backward(
             let (first, places) = (step.rows.start, step.rows.len());
             // SAFETY: as in the forward pass; sources are dealt out with all places that read them.
             unsafe {
-                for source in worker.deal(attending.memory.rows.batch()) {
+                for source in worker.deal(sources) {
                     for place in readers.of(source).take_while(|&place| place < places) {
                         back.backward(cpu, worker, &attending, first + place, place);
                     }

@@ -31,7 +31,7 @@ pub(super) fn forward(
     memory: &Memory,
 ) -> Saved {
     let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
-    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.weight_columns());
+    let ((depth, width), steps) = (memory.columns(), memory.weight_columns());
     let mut layers: Vec<LayerPass> = scan
         .layers
         .iter()
@@ -91,7 +91,7 @@ pub(super) fn backward(
 ) {
     let Saved { mut layers, queries, contexts, weights } = pass;
     let (device, hidden) = (x.device(), scan.hidden());
-    let (depth, width, steps) = (memory.keys.columns(), memory.values.columns(), memory.weight_columns());
+    let ((depth, width), steps) = (memory.columns(), memory.weight_columns());
     let BackwardState { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
     let mut dqueries = Tensor::scratch(device, rows.total(), depth);
     let mut denergies = Tensor::scratch(device, rows.total(), steps);

@@ -67,8 +67,8 @@ pub struct ScanState {
     pub context: Var,
     /// The sum of all weights so far, where attention depends on it and there are any.
     pub covered: Option<Var>,
-    /// Which step of the target is next.
-    pub step: usize,
+    /// The step of the target that each row takes next.
+    pub steps: Vec<u32>,
 }
 
 /// What a scan returns, for every row of the target.
@@ -152,10 +152,10 @@ impl Scan {
 
     /// The zero state for a batch.
     pub fn zero_state(&self, batch: usize, memory: &Memory) -> ScanState {
-        let device = memory.keys.device();
+        let device = self.layers[0].input.device();
         let zeros = |columns| Var::constant(Tensor::zeros(device, batch, columns));
         let layer = || (0..self.cell.parts()).map(|_| zeros(self.hidden())).collect();
-        ScanState::new(self.layers.iter().map(|_| layer()).collect(), zeros(memory.values.columns()))
+        ScanState::new(self.layers.iter().map(|_| layer()).collect(), zeros(memory.columns().1))
     }
 
     /// One step: `x` holds a row for each place. Returns the next state and the weights.
@@ -170,11 +170,10 @@ impl Scan {
             layers.push(after);
         }
         let query = self.query.as_ref().map_or_else(|| input.clone(), |query| linear(&input, query, None));
-        let steps = vec![state.step as u32; x.rows()];
-        let focus = self.focus.modifiers(&input, &steps, state.covered.as_ref(), memory);
+        let focus = self.focus.modifiers(&input, &state.steps, state.covered.as_ref(), memory);
         let [context, weights] = attend_focused(self.score, &query, self.vector.as_ref(), memory, &focus);
         let covered = focus.coverage.map(|coverage| add(&coverage.so_far, &weights));
-        (ScanState { layers, context, covered, step: state.step + 1 }, weights)
+        (ScanState { layers, context, covered, steps: state.next_steps() }, weights)
     }
 
     /// One step of a search, without a way back: row `i` goes on from row `from[i]` of the state. It equals [`Scan::step`] from
@@ -193,9 +192,8 @@ impl Scan {
             cuda => cuda::forward(cuda, self, x.value(), &rows, &own, memory));
         let after = |layer: LayerPass| layer.states.into_iter().map(Var::constant).collect();
         let layers = pass.layers.into_iter().map(after).collect();
-        let state =
-            ScanState { step: state.step + 1, ..ScanState::new(layers, Var::constant(pass.contexts)) };
-        (state, Var::constant(pass.weights))
+        let (context, steps) = (Var::constant(pass.contexts), own.next_steps());
+        (ScanState { layers, context, covered: None, steps }, Var::constant(pass.weights))
     }
 
     /// All steps of packed targets, one after the other: what [`Scan::sequence`] must equal.
@@ -223,7 +221,7 @@ impl Scan {
         };
         ScanOutput {
             states: join(&states, self.hidden()),
-            contexts: join(&contexts, memory.values.columns()),
+            contexts: join(&contexts, memory.columns().1),
             weights: join(&weights, memory.weight_columns()),
         }
     }
@@ -245,8 +243,10 @@ impl Scan {
             cpu => cpu::forward(cpu, self, x.value(), rows, start, memory, None),
             cuda => cuda::forward(cuda, self, x.value(), rows, start, memory));
         let outputs = [pass.states().clone(), pass.contexts.clone(), pass.weights.clone()];
-        let inputs: Vec<&Var> = [x, &memory.keys, &memory.values, &start.context]
+        let keys_values = memory.segments.iter().flat_map(|segment| [&segment.keys, &segment.values]);
+        let inputs: Vec<&Var> = [x, &start.context]
             .into_iter()
+            .chain(keys_values)
             .chain(self.layers.iter().flat_map(LayerWeights::all))
             .chain(&self.query)
             .chain(&self.vector)
@@ -267,7 +267,7 @@ impl Scan {
     }
 
     fn check(&self, x: &Var, rows: &SequenceLayout, start: &ScanState, memory: &Memory) {
-        let (batch, hidden, width) = (rows.batch(), self.hidden(), memory.values.columns());
+        let (batch, hidden, (_, width)) = (rows.batch(), self.hidden(), memory.columns());
         assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
         for (i, layer) in self.layers.iter().enumerate() {
             assert_eq!(layer.hidden(), hidden, "the units of layer {i} and of layer 0");
@@ -290,7 +290,13 @@ fn is_identity(index: &[u32], rows: usize) -> bool {
 impl ScanState {
     /// Before the first step.
     pub fn new(layers: Vec<Vec<Var>>, context: Var) -> ScanState {
-        ScanState { layers, context, covered: None, step: 0 }
+        let steps = vec![0; context.rows()];
+        ScanState { layers, context, covered: None, steps }
+    }
+
+    /// The steps that rows take after this one.
+    fn next_steps(&self) -> Vec<u32> {
+        self.steps.iter().map(|step| step + 1).collect()
     }
 
     /// Row `index[i]` as row `i`.
@@ -301,7 +307,7 @@ impl ScanState {
             layers: self.layers.iter().map(|layer| layer.iter().map(pick).collect()).collect(),
             context: pick(&self.context),
             covered: self.covered.as_ref().map(pick),
-            step: self.step,
+            steps: index.iter().map(|&row| self.steps[row as usize]).collect(),
         }
     }
 
@@ -312,7 +318,7 @@ impl ScanState {
             layers: self.layers.iter().map(|layer| layer.iter().map(cut).collect()).collect(),
             context: cut(&self.context),
             covered: self.covered.as_ref().map(cut),
-            step: self.step,
+            steps: self.steps[..places].to_vec(),
         }
     }
 }
