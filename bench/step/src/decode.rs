@@ -5,9 +5,12 @@ use crate::ours::{Contents, floats, median, padded, peak_megabytes, save, tokens
 use crate::workload::{LENGTH, Workload, recurrent, transformer};
 use anyhow::{Context, Result, anyhow};
 use couplet_data::{END, START};
-use couplet_nn::Seq2Seq;
-use couplet_search::{Folder, Loaded, Model, Network, NetworkState, SearchConfig, Shown, Step, search};
-use couplet_tensor::{Device, Isa, Params, Tensor};
+use couplet_nn::{Seq2Seq, StepRequest};
+use couplet_search::{
+    AutoregressiveModel, Folder, Loaded, ModelStep, Network, NetworkRows, SearchConfig, SearchInput, Shown,
+    search,
+};
+use couplet_tensor::{Device, Isa, Params};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -130,8 +133,7 @@ impl Job {
     }
 
     fn decode(&self, batch: &[(usize, Vec<u32>)]) -> Vec<(usize, Vec<u32>)> {
-        let network =
-            Network { model: &self.model, params: &self.params, shown: Shown::default(), copied: None };
+        let network = Network { model: &self.model, params: &self.params, shown: Shown::default() };
         let sources: Vec<&[u32]> = batch.iter().map(|(_, tokens)| &tokens[..]).collect();
         let found = search(&Ending { network, end: self.end }, &sources, &self.search);
         let best = found
@@ -175,23 +177,26 @@ struct Ending<'a> {
     end: u32,
 }
 
-impl Model for Ending<'_> {
-    type State = NetworkState;
-    type Next = Tensor;
+impl AutoregressiveModel for Ending<'_> {
+    type State = NetworkRows;
 
-    fn start(&self, sources: &[&[u32]]) -> NetworkState {
-        self.network.start(sources)
+    fn init(&self, inputs: &[&SearchInput]) -> (NetworkRows, Vec<Vec<f32>>) {
+        self.network.init(inputs)
     }
 
-    fn step(&self, tokens: &[u32], state: &NetworkState) -> Step<NetworkState, Tensor> {
-        self.network.step(tokens, state)
+    fn step(&self, tokens: &[u32], state: &NetworkRows, request: &StepRequest) -> ModelStep<NetworkRows> {
+        self.network.step(tokens, state, request)
     }
 
-    fn select(&self, state: &NetworkState, rows: &[u32]) -> NetworkState {
+    fn select(&self, state: &NetworkRows, rows: &[u32]) -> NetworkRows {
         self.network.select(state, rows)
     }
 
-    fn ends(&self) -> (u32, u32) {
+    fn append(&self, state: &mut NetworkRows, other: NetworkRows) {
+        self.network.append(state, other);
+    }
+
+    fn bos_eos(&self) -> (u32, u32) {
         (START, self.end)
     }
 }

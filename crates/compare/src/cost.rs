@@ -2,10 +2,13 @@
 
 use couplet_data::random::Random;
 use couplet_data::{END, SPECIAL, START, Tokenizer, UNK};
-use couplet_nn::{Batch, LabeledBatch, Packed, Pass, Training};
-use couplet_search::{Loaded, LoadedClassifier, Model, Network, Next, Shown};
+use couplet_nn::{Batch, LabeledBatch, Packed, Pass, ScoreRequest, StepRequest, Training};
+use couplet_search::{
+    AutoregressiveModel, Loaded, LoadedClassifier, Network, Rules, SearchInput, Shown, TokenScores,
+};
 use couplet_tensor::{Params, Tape, Var};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Tokens of the sources.
@@ -98,26 +101,38 @@ fn sequences(count: usize, tokens: usize, vocabulary: usize, random: &mut Random
     (0..count).map(|_| (0..tokens).map(|_| token()).collect()).collect()
 }
 
-/// The times to read sources, and to write tokens by a greedy search that does not end.
+/// The times to encode sources, and to generate tokens by a greedy search that does not end.
 fn searched(loaded: &Loaded, sources: &[&[u32]], copied: Option<&[&[u32]]>) -> (f64, f64) {
-    let network = Network { model: &loaded.model, params: &loaded.params, shown: Shown::default(), copied };
-    let device = loaded.params.device();
+    let network = Network { model: &loaded.model, params: &loaded.params, shown: Shown::default() };
+    let (device, config) = (loaded.params.device(), Arc::new(loaded.search.clone()));
+    let input = |i: usize| SearchInput {
+        copy: copied.map_or_else(Arc::default, |copied| copied[i].into()),
+        ..SearchInput::new(sources[i], Rules::default(), Arc::clone(&config))
+    };
+    let inputs: Vec<SearchInput> = (0..sources.len()).map(input).collect();
+    let inputs: Vec<&SearchInput> = inputs.iter().collect();
     let reading = least(|| {
-        drop(network.start(sources));
+        drop(network.init(&inputs));
         device.synchronize();
     });
-    let started = network.start(sources);
+    let (started, _) = network.init(&inputs);
+    let request = StepRequest { scores: vec![ScoreRequest::TopK(1); sources.len()], attention: false };
     let writing = least(|| {
         let mut state = network.select(&started, &numbers(sources.len()));
         let mut last = vec![START; sources.len()];
         for _ in 0..WRITTEN {
-            let step = network.step(&last, &state);
-            let likeliest = step.next.likeliest(1);
-            last = likeliest.iter().map(|row| row.first().map_or(END, |&(token, _)| token)).collect();
+            let step = network.step(&last, &state, &request);
+            last = step.scores.iter().map(best_token).collect();
             state = step.state;
         }
     });
     (reading, writing)
+}
+
+/// The most probable token; the end where there is none.
+fn best_token(scores: &TokenScores) -> u32 {
+    let TokenScores::TopK(best) = scores else { unreachable!("the top k were requested") };
+    best.first().map_or(END, |&(token, _)| token)
 }
 
 /// The time of a loss and its gradients.

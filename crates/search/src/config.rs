@@ -188,6 +188,11 @@ impl SearchConfig {
         limit.max(1)
     }
 
+    /// Whether outputs depend on the attention.
+    pub(crate) fn needs_attention(&self) -> bool {
+        self.coverage_penalty > 0.0 || self.unknown == Unknown::Copy
+    }
+
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<(), SearchConfigError> {
         let SearchConfig { beam_size: beam, n_best, beam_groups: groups, sampling, .. } = self;

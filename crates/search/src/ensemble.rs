@@ -1,13 +1,14 @@
-//! Several models with the same vocabulary that write one output: what they expect next is the mean of their probabilities.
+//! Ensembles: several models with the same vocabulary, whose probabilities are averaged.
 
-use crate::model::{Model, Next, Step};
+use crate::model::{AutoregressiveModel, ModelStep, SearchInput, TokenAttention, TokenScores};
+use couplet_nn::{ScoreRequest, StepRequest};
 
-/// Models that write together.
+/// Models that generate together.
 #[derive(Clone, Debug)]
 pub struct Ensemble<M>(Vec<M>);
 
 impl<M> Ensemble<M> {
-    /// Of some models; they must have the same vocabulary and the same ends.
+    /// Joins models, which must have the same vocabulary and the same begin-of-sequence and end-of-sequence tokens.
     ///
     /// # Panics
     ///
@@ -18,38 +19,52 @@ impl<M> Ensemble<M> {
     }
 }
 
-impl<M: Model> Model for Ensemble<M> {
+impl<M: AutoregressiveModel> AutoregressiveModel for Ensemble<M> {
     type State = Vec<M::State>;
-    type Next = Vec<Vec<f32>>;
 
-    fn start(&self, sources: &[&[u32]]) -> Self::State {
-        self.0.iter().map(|model| model.start(sources)).collect()
+    fn init(&self, inputs: &[&SearchInput]) -> (Self::State, Vec<Vec<f32>>) {
+        let (states, prompts): (_, Vec<_>) = self.0.iter().map(|model| model.init(inputs)).unzip();
+        let prompt =
+            |i: usize| mean_probability(&prompts.iter().map(|each| &each[i][..]).collect::<Vec<_>>());
+        (states, (0..inputs.len()).map(prompt).collect())
     }
 
-    fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State, Self::Next> {
-        let steps = self.0.iter().zip(state).map(|(model, state)| model.step(tokens, state));
-        let (mut states, mut all, mut looked) = (Vec::new(), Vec::new(), Vec::new());
-        for Step { state, next, attention } in steps {
-            states.push(state);
-            all.push(next.log_probabilities());
-            looked.extend(Some(attention).filter(|attention| !attention.is_empty()));
+    fn step(&self, tokens: &[u32], state: &Self::State, request: &StepRequest) -> ModelStep<Self::State> {
+        let all = vec![ScoreRequest::All; tokens.len()];
+        let whole = StepRequest { scores: all, attention: request.attention };
+        let (mut states, mut scores, mut attention) = (Vec::new(), Vec::new(), Vec::new());
+        for (model, state) in self.0.iter().zip(state) {
+            let step = model.step(tokens, state, &whole);
+            states.push(step.state);
+            scores.push(step.scores);
+            attention.extend(step.attention);
         }
-        let row = |row: usize| mean_probability(&all.iter().map(|rows| &rows[row][..]).collect::<Vec<_>>());
-        Step { state: states, next: (0..tokens.len()).map(row).collect(), attention: mean(&looked) }
+        let mean = |(row, &request): (usize, &ScoreRequest)| {
+            let rows: Vec<&[f32]> = scores.iter().map(|each| each[row].all()).collect();
+            TokenScores::new(mean_probability(&rows), request)
+        };
+        let scores = request.scores.iter().enumerate().map(mean).collect();
+        ModelStep { state: states, scores, attention: mean_attention(&attention) }
     }
 
     fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State {
         self.0.iter().zip(state).map(|(model, state)| model.select(state, rows)).collect()
     }
 
-    fn ends(&self) -> (u32, u32) {
-        self.0[0].ends()
+    fn append(&self, state: &mut Self::State, other: Self::State) {
+        for ((model, state), other) in self.0.iter().zip(state).zip(other) {
+            model.append(state, other);
+        }
+    }
+
+    fn bos_eos(&self) -> (u32, u32) {
+        self.0[0].bos_eos()
     }
 }
 
 /// Token by token the logarithm of the mean probability.
 fn mean_probability(models: &[&[f32]]) -> Vec<f32> {
-    // A model that does not copy has nothing behind the vocabulary.
+    // A model that does not copy has no scores beyond the vocabulary.
     let log_p = |row: &[f32], token: usize| row.get(token).copied().unwrap_or(f32::NEG_INFINITY);
     let of_token = |token: usize| {
         let largest = models.iter().map(|row| log_p(row, token)).fold(f32::NEG_INFINITY, f32::max);
@@ -63,10 +78,14 @@ fn mean_probability(models: &[&[f32]]) -> Vec<f32> {
     (0..longest).map(of_token).collect()
 }
 
-/// Number by number the mean; nothing where there is nothing.
-fn mean(all: &[Vec<f32>]) -> Vec<f32> {
-    let places = all.first().map_or(0, Vec::len);
-    (0..places).map(|place| all.iter().map(|each| each[place]).sum::<f32>() / all.len() as f32).collect()
+/// The mean attention weights of each row, and the first model's probability of copying; none without a model that attends.
+fn mean_attention(models: &[Vec<TokenAttention>]) -> Option<Vec<TokenAttention>> {
+    let row = |i: usize| {
+        let mean = |j: usize| models.iter().map(|each| each[i].weights[j]).sum::<f32>() / models.len() as f32;
+        let (source, copying) = (models[0][i].weights.len(), models.iter().find_map(|each| each[i].copying));
+        TokenAttention { weights: (0..source).map(mean).collect(), copying }
+    };
+    Some((0..models.first()?.len()).map(row).collect())
 }
 
 #[cfg(test)]

@@ -1,17 +1,20 @@
 //! A beginning in, a text out: what a language model writes, and how probable it finds texts.
 
 use crate::config::{SearchConfig, Unknown};
-use crate::constraint::{Forbidden, Prefix, Rules};
+use crate::constraint::{Forbidden, Rules};
 use crate::folder::{Folder, FolderError};
-use crate::hypothesis::Hypothesis;
-use crate::model::{Model, Step};
+use crate::history::Hypothesis;
+use crate::model::{AutoregressiveModel, ModelStep, SearchInput};
+use crate::network::token_scores;
 use crate::score::Scored;
-use crate::search::{Question, search_within};
+use crate::search::search_inputs;
 use crate::task::Task;
 use couplet_data::{END, START, Tokenizer, UNK, in_order, pieces};
-use couplet_nn::{LanguageModel, LanguageModelConfig, NextTokens, Pass, ReadState};
-use couplet_tensor::{Device, Params, Tensor};
+use couplet_nn::{LanguageModel, LanguageModelConfig, NextTokens, Pass, ReadState, StepRequest};
+use couplet_tensor::ops::log_softmax;
+use couplet_tensor::{Device, Params};
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// Tokens of the texts that are scored together.
 const BATCH_TOKENS: usize = 4096;
@@ -77,46 +80,32 @@ impl LoadedLanguageModel {
         Ok(LoadedLanguageModel { tokenizer, max_tokens: data.max_tokens, model, params, search })
     }
 
-    /// Goes on with lines, the first of which has this number: for each, the best outputs or those that were drawn, or why there are none.
+    /// Continues lines, the first of which has this id. Returns for each the best outputs or the samples, or why there are none.
     pub fn go_on<S: AsRef<str>>(
         &self,
         lines: &[S],
         first: u64,
         config: &SearchConfig,
     ) -> Vec<Result<Vec<Continuation>, String>> {
-        let beginnings: Vec<Vec<u32>> =
-            lines.iter().map(|line| self.tokenizer.encode(line.as_ref())).collect();
-        let rules: Vec<Rules> = lines
-            .iter()
-            .zip(&beginnings)
-            .map(|(line, tokens)| rules(line.as_ref(), tokens, config))
-            .collect();
-        let lengths: Vec<(usize, usize)> = beginnings.iter().map(|tokens| (tokens.len(), 0)).collect();
-        let mut answers: Vec<Result<Vec<Continuation>, String>> =
-            rules.iter().map(|rules| rules.impossible().map_or(Ok(Vec::new()), Err)).collect();
+        let config = Arc::new(config.clone());
+        let input = |(line, id): (&S, u64)| {
+            let prompt: Arc<[u32]> = self.tokenizer.encode(line.as_ref()).into();
+            let input = SearchInput::new(Arc::clone(&prompt), rules(&prompt, &config), Arc::clone(&config));
+            SearchInput { prompt, id, ..input }
+        };
+        let inputs = lines.iter().zip(first..).map(input).collect();
         let network = Network { model: &self.model, params: &self.params };
-        for mut batch in in_order(&lengths, config.batch_tokens) {
-            batch.retain(|&i| answers[i as usize].is_ok());
-            let question = |&i: &u32| Question {
-                tokens: &beginnings[i as usize],
-                rules: &rules[i as usize],
-                number: first + u64::from(i),
-            };
-            let questions: Vec<Question> = batch.iter().map(question).collect();
-            for (i, found) in batch.into_iter().zip(search_within(&network, &questions, config)) {
-                answers[i as usize] = self.written(lines[i as usize].as_ref(), found);
-            }
-        }
-        answers
+        let found = search_inputs(&network, inputs, config.batch_tokens);
+        lines.iter().zip(found).map(|(line, found)| self.continuations(line.as_ref(), found?)).collect()
     }
 
-    fn written(&self, line: &str, found: Vec<Hypothesis>) -> Result<Vec<Continuation>, String> {
+    fn continuations(&self, line: &str, found: Vec<Hypothesis>) -> Result<Vec<Continuation>, String> {
         if found.is_empty() {
             return Err("no output was found that keeps to all that is asked".to_owned());
         }
-        // Words of the beginning that the vocabulary does not have stay as they are.
+        // Words of the prompt that the vocabulary does not have stay as they are.
         let words = self.tokenizer.tokens(line);
-        let word = |place: usize| words.get(place).cloned().unwrap_or_default();
+        let word = |i: usize| words.get(i).cloned().unwrap_or_default();
         let continuation = |Hypothesis { tokens, score, log_probability, .. }: Hypothesis| Continuation {
             text: self.tokenizer.decode_with(&tokens, word),
             score,
@@ -147,16 +136,12 @@ impl LoadedLanguageModel {
     }
 }
 
-/// What an output must keep to: it begins with the line.
-fn rules(line: &str, tokens: &[u32], config: &SearchConfig) -> Rules {
-    let mut rules = Rules::of(config, tokens.len(), END);
-    // Unknown words of the beginning are known to whoever asked; of what follows, nobody could say what they stand for.
-    if config.unknown == Unknown::Avoid && !tokens.contains(&UNK) {
+/// The rules for continuations of a prompt.
+fn rules(prompt: &[u32], config: &SearchConfig) -> Rules {
+    let mut rules = Rules::of(config, prompt.len(), END);
+    // A user knows the unknown words of the prompt; of a continuation, nobody could say what they stand for.
+    if config.unknown == Unknown::Avoid && !prompt.contains(&UNK) {
         rules.add(Forbidden { token: UNK, name: "unknown token" });
-    }
-    if !tokens.is_empty() {
-        let limit = config.limit(tokens.len());
-        rules.add(Prefix { tokens: tokens.to_vec(), text: line.to_owned(), limit });
     }
     rules
 }
@@ -182,30 +167,49 @@ pub fn losses(
     found
 }
 
-/// A language model as the search sees it: what it goes on with is what the rules make it write first.
+/// A language model in a search.
 struct Network<'a> {
     model: &'a LanguageModel,
     params: &'a Params,
 }
 
-impl Model for Network<'_> {
+impl AutoregressiveModel for Network<'_> {
     type State = ReadState;
-    type Next = Tensor;
 
-    fn start(&self, _sources: &[&[u32]]) -> ReadState {
-        ReadState::default()
+    /// Prefills prompts of one length.
+    fn init(&self, inputs: &[&SearchInput]) -> (ReadState, Vec<Vec<f32>>) {
+        let length = inputs.first().map_or(0, |input| input.prompt.len());
+        assert!(inputs.iter().all(|input| input.prompt.len() == length), "prompts of different lengths");
+        let (mut state, mut prompts) = (ReadState::default(), vec![Vec::new(); inputs.len()]);
+        for i in 0..length {
+            let tokens: Vec<u32> =
+                inputs.iter().map(|input| if i == 0 { START } else { input.prompt[i - 1] }).collect();
+            let (logits, next) = self.model.step(&Pass::inference(self.params), &tokens, &state);
+            let rows = logits.value().to_vec();
+            let rows = rows.chunks(logits.value().columns().max(1));
+            for ((row, input), prompt) in rows.zip(inputs).zip(&mut prompts) {
+                prompt.push(log_softmax(row)[input.prompt[i] as usize]);
+            }
+            state = next;
+        }
+        (state, prompts)
     }
 
-    fn step(&self, tokens: &[u32], state: &ReadState) -> Step<ReadState, Tensor> {
+    fn step(&self, tokens: &[u32], state: &ReadState, request: &StepRequest) -> ModelStep<ReadState> {
         let (logits, state) = self.model.step(&Pass::inference(self.params), tokens, state);
-        Step { next: logits.value().clone(), attention: Vec::new(), state }
+        ModelStep { scores: token_scores(logits.value(), &request.scores), attention: None, state }
     }
 
     fn select(&self, state: &ReadState, rows: &[u32]) -> ReadState {
         state.select(rows)
     }
 
-    fn ends(&self) -> (u32, u32) {
+    #[expect(clippy::unimplemented, reason = "states cannot be joined yet")]
+    fn append(&self, _state: &mut ReadState, _other: ReadState) {
+        unimplemented!("joined by nn's DecoderState::append")
+    }
+
+    fn bos_eos(&self) -> (u32, u32) {
         (START, END)
     }
 }

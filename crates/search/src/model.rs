@@ -1,69 +1,154 @@
-//! All that a search knows of a model.
+//! Models as a search sees them: inputs, states, and the scores of a step.
 
-/// A model that writes token by token.
-pub trait Model {
-    /// Where it stands, a row for each hypothesis.
+use crate::config::SearchConfig;
+use crate::constraint::Rules;
+use couplet_nn::{ScoreRequest, StepRequest};
+use std::sync::Arc;
+
+/// A model that generates token by token. A state has a row for each hypothesis, of any mixture of inputs and lengths.
+pub trait AutoregressiveModel {
+    /// The state of the rows.
     type State;
-    /// What it expects next, a row for each hypothesis.
-    type Next: Next;
 
-    /// Before the first token, a row for each source.
-    fn start(&self, sources: &[&[u32]]) -> Self::State;
+    /// Encodes sources, or prefills prompts; a row for each input. Returns the state before the last prompt token (before the
+    /// begin-of-sequence token if the prompt is empty) is fed, and the log-probability of each prompt token of each input.
+    fn init(&self, inputs: &[&SearchInput]) -> (Self::State, Vec<Vec<f32>>);
 
-    /// The next step, for the token that each row wrote last.
-    fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State, Self::Next>;
+    /// Feeds the last token of each row.
+    fn step(&self, tokens: &[u32], state: &Self::State, request: &StepRequest) -> ModelStep<Self::State>;
 
-    /// Row `rows[i]` as row `i`.
+    /// Returns row `rows[i]` as row `i`.
     fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State;
 
-    /// The token that begins an output, and the one that ends it.
-    fn ends(&self) -> (u32, u32);
+    /// Adds the rows of another state after those of `state`.
+    fn append(&self, state: &mut Self::State, other: Self::State);
+
+    /// The begin-of-sequence token and the end-of-sequence token.
+    fn bos_eos(&self) -> (u32, u32);
 }
 
-/// What is expected next. Most searches look at a few tokens of a row only, and the others may stay where they are.
-pub trait Next {
-    /// Row by row the `wanted` likeliest tokens with the logarithms of their probabilities, the likeliest first; of equal ones, the
-    /// smaller token first.
-    fn likeliest(&self, wanted: usize) -> Vec<Vec<(u32, f32)>>;
+impl<M: AutoregressiveModel> AutoregressiveModel for &M {
+    type State = M::State;
 
-    /// Row by row the logarithms of the probabilities of all tokens.
-    fn log_probabilities(&self) -> Vec<Vec<f32>>;
+    fn init(&self, inputs: &[&SearchInput]) -> (M::State, Vec<Vec<f32>>) {
+        (**self).init(inputs)
+    }
+
+    fn step(&self, tokens: &[u32], state: &M::State, request: &StepRequest) -> ModelStep<M::State> {
+        (**self).step(tokens, state, request)
+    }
+
+    fn select(&self, state: &M::State, rows: &[u32]) -> M::State {
+        (**self).select(state, rows)
+    }
+
+    fn append(&self, state: &mut M::State, other: M::State) {
+        (**self).append(state, other);
+    }
+
+    fn bos_eos(&self) -> (u32, u32) {
+        (**self).bos_eos()
+    }
 }
 
-/// What a step gives for each row.
+/// An input of a search, with its own configuration and rules.
+#[derive(Debug)]
+pub struct SearchInput {
+    /// Source tokens, whose number limits the length of outputs; the prompt, for a model without a source.
+    pub tokens: Arc<[u32]>,
+    /// Tokens that all outputs have first. They are prefilled and scored, not searched.
+    pub prompt: Arc<[u32]>,
+    /// Source tokens as ids of the extended target vocabulary; empty for models that do not copy.
+    pub copy: Arc<[u32]>,
+    /// Constraints on the outputs.
+    pub rules: Rules,
+    /// Options of the search.
+    pub config: Arc<SearchConfig>,
+    /// Seeds the samples together with the config's seed: inputs with different ids have different samples.
+    pub id: u64,
+    /// Whether hypotheses need the attention, even if the config does not.
+    pub attention: bool,
+}
+
+impl SearchInput {
+    /// An input without prompt and copying.
+    pub fn new(tokens: impl Into<Arc<[u32]>>, rules: Rules, config: Arc<SearchConfig>) -> SearchInput {
+        let (prompt, copy) = (Arc::default(), Arc::default());
+        SearchInput { tokens: tokens.into(), prompt, copy, rules, config, id: 0, attention: false }
+    }
+
+    /// The maximum length of an output.
+    pub(crate) fn limit(&self) -> usize {
+        self.config.limit(self.tokens.len())
+    }
+
+    /// Why no output is possible, if that is known before the search.
+    pub(crate) fn rejection(&self) -> Option<String> {
+        let (tokens, limit) = (self.prompt.len(), self.limit());
+        let too_long = || format!("the beginning has {tokens} tokens, and an output at most {limit}");
+        self.rules.impossible().or_else(|| (tokens > limit).then(too_long))
+    }
+}
+
+/// Result of a step.
 #[derive(Clone, Debug)]
-pub struct Step<S, N> {
-    /// Where the model stands now.
+pub struct ModelStep<S> {
+    /// The next state.
     pub state: S,
-    /// What it expects next.
-    pub next: N,
-    /// How much each row looked at each place of its source, row after row; nothing where the model does not look.
-    pub attention: Vec<f32>,
+    /// The scores of the next token of each row, as requested.
+    pub scores: Vec<TokenScores>,
+    /// The attention of each row, if it was requested and the model has attention.
+    pub attention: Option<Vec<TokenAttention>>,
 }
 
-/// The logarithms of the probabilities of all tokens, row by row. What is impossible is never among the likeliest.
-impl Next for Vec<Vec<f32>> {
-    fn likeliest(&self, wanted: usize) -> Vec<Vec<(u32, f32)>> {
-        self.iter().map(|row| likeliest_of(row, wanted, |_| true)).collect()
+/// Log-probabilities of the next token.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TokenScores {
+    /// The most probable tokens, the best first; of equal ones, the smaller token first. Impossible tokens are omitted.
+    TopK(Vec<(u32, f32)>),
+    /// All tokens, in their order.
+    All(Vec<f32>),
+}
+
+/// Attention of a generated token.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TokenAttention {
+    /// The attention weight of each source token; empty without attention.
+    pub weights: Vec<f32>,
+    /// The probability that the token is copied, if the model copies and shows it.
+    pub copying: Option<f32>,
+}
+
+impl TokenScores {
+    /// The requested scores of a distribution.
+    pub fn new(log_probabilities: Vec<f32>, request: ScoreRequest) -> TokenScores {
+        match request {
+            ScoreRequest::TopK(k) => TokenScores::TopK(top_k(&log_probabilities, k, |_| true)),
+            ScoreRequest::All => TokenScores::All(log_probabilities),
+        }
     }
 
-    fn log_probabilities(&self) -> Vec<Vec<f32>> {
-        self.clone()
+    /// The whole distribution.
+    ///
+    /// # Panics
+    ///
+    /// If only the most probable tokens are known.
+    pub(crate) fn all(&self) -> &[f32] {
+        match self {
+            TokenScores::All(log_probabilities) => log_probabilities,
+            TokenScores::TopK(_) => panic!("a model returned the top k where all scores were requested"),
+        }
     }
 }
 
-/// The `wanted` likeliest of the tokens that are allowed and possible, the likeliest first; of equal ones, the smaller one first.
-pub(crate) fn likeliest_of(
-    log_probabilities: &[f32],
-    wanted: usize,
-    allowed: impl Fn(u32) -> bool,
-) -> Vec<(u32, f32)> {
+/// The `k` most probable of the tokens that are allowed and possible, the best first; of equal ones, the smaller one first.
+pub(crate) fn top_k(log_probabilities: &[f32], k: usize, allowed: impl Fn(u32) -> bool) -> Vec<(u32, f32)> {
     let mut best: Vec<(u32, f32)> = Vec::new();
     for (token, &log_p) in (0..).zip(log_probabilities) {
-        let among_the_best = best.len() < wanted || best.last().is_some_and(|last| log_p > last.1);
+        let among_the_best = best.len() < k || best.last().is_some_and(|last| log_p > last.1);
         if among_the_best && log_p.is_finite() && allowed(token) {
             best.insert(best.partition_point(|other| other.1 >= log_p), (token, log_p));
-            best.truncate(wanted);
+            best.truncate(k);
         }
     }
     best
@@ -74,9 +159,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_likeliest_are_possible_and_allowed() {
+    fn the_top_k_are_possible_and_allowed() {
         let row = [-1.0, f32::NEG_INFINITY, -0.5, -2.0, -0.5];
-        let found = |wanted, allowed: fn(u32) -> bool| likeliest_of(&row, wanted, allowed);
+        let found = |k, allowed: fn(u32) -> bool| top_k(&row, k, allowed);
         assert_eq!(found(2, |_| true), [(2, -0.5), (4, -0.5)]);
         assert_eq!(found(9, |_| true), [(2, -0.5), (4, -0.5), (0, -1.0), (3, -2.0)]);
         assert_eq!(found(2, |token| token % 4 != 0), [(2, -0.5), (3, -2.0)]);

@@ -1,10 +1,10 @@
-//! A neural model as the search sees it.
+//! Neural sequence-to-sequence models in a search.
 
-use crate::model::{Model, Next, Step};
+use crate::model::{AutoregressiveModel, ModelStep, SearchInput, TokenAttention, TokenScores};
 use couplet_data::{END, START, UNK};
-use couplet_nn::{DecoderState, Packed, Pass, Seq2Seq, Sights};
-use couplet_tensor::ops::{CopySource, copy_mixture, log_softmax, top_k};
-use couplet_tensor::{Params, Tensor};
+use couplet_nn::{DecoderState, Packed, Pass, ScoreRequest, Seq2Seq, Sights, StepRequest};
+use couplet_tensor::ops::{CopySource, PointerOutput, copy_mixture, gather_rows, log_softmax, top_k};
+use couplet_tensor::{Params, Tensor, Var};
 
 /// A sequence-to-sequence model with its weights.
 #[derive(Clone, Copy, Debug)]
@@ -13,19 +13,16 @@ pub struct Network<'a> {
     pub model: &'a Seq2Seq,
     /// Its weights.
     pub params: &'a Params,
-    /// What of its attention is shown.
+    /// The part of its attention that a search gets.
     pub shown: Shown,
-    /// What a model that copies can copy: each source's tokens as the target's, of which those that the vocabulary does not have stand
-    /// behind it.
-    pub copied: Option<&'a [&'a [u32]]>,
 }
 
-/// Where a network stands, a row for each hypothesis.
+/// The state of a [`Network`], a row for each hypothesis.
 #[derive(Clone, Debug)]
-pub struct NetworkState {
+pub struct NetworkRows {
     decoder: DecoderState,
-    /// What each row can copy.
-    copied: Option<CopySource>,
+    /// The tokens that each row can copy.
+    copy: Option<CopySource>,
 }
 
 /// Which part of a model's attention is shown; without a choice, the mean of all.
@@ -49,74 +46,104 @@ impl Shown {
 }
 
 impl Network<'_> {
-    /// How much each row looked at each place of its source, row after row, from the weights of all layers and heads side by side. Nothing
-    /// without attention.
-    pub(crate) fn shown(&self, weights: Option<&Tensor>) -> Vec<f32> {
-        let Some((weights, sights)) = weights.zip(self.model.sights()) else { return Vec::new() };
-        let (chosen, places) =
-            (self.shown.places(sights), weights.columns() / (sights.layers * sights.heads));
-        let of_row = |row: &[f32]| -> Vec<f32> {
-            let mean = |place: usize| {
-                chosen.iter().map(|one| row[one * places + place]).sum::<f32>() / chosen.len() as f32
-            };
-            (0..places).map(mean).collect()
+    /// The shown attention of each row, from the weights of all layers and heads; none without attention.
+    pub(crate) fn attention(
+        &self,
+        weights: Option<&Tensor>,
+        pointer: Option<&PointerOutput>,
+    ) -> Option<Vec<TokenAttention>> {
+        let (weights, sights) = weights.zip(self.model.sights())?;
+        let (chosen, steps) = (self.shown.places(sights), weights.columns() / (sights.layers * sights.heads));
+        let gates = pointer.filter(|_| self.shown.copying).map(|pointer| pointer.gate.value().to_vec());
+        let of_row = |(i, row): (usize, &[f32])| {
+            let mean =
+                |j: usize| chosen.iter().map(|one| row[one * steps + j]).sum::<f32>() / chosen.len() as f32;
+            let copying = gates.as_ref().map(|gates| 1.0 / (1.0 + gates[i].exp()));
+            TokenAttention { weights: (0..steps).map(mean).collect(), copying }
         };
-        weights.to_vec().chunks(weights.columns().max(1)).flat_map(of_row).collect()
+        Some(weights.to_vec().chunks(weights.columns().max(1)).enumerate().map(of_row).collect())
     }
 }
 
-impl Model for Network<'_> {
-    type State = NetworkState;
-    type Next = Tensor;
+impl AutoregressiveModel for Network<'_> {
+    type State = NetworkRows;
 
-    fn start(&self, sources: &[&[u32]]) -> NetworkState {
+    /// Encodes sources.
+    ///
+    /// # Panics
+    ///
+    /// If an input has a prompt: a target prefix is a constraint.
+    fn init(&self, inputs: &[&SearchInput]) -> (NetworkRows, Vec<Vec<f32>>) {
+        assert!(inputs.iter().all(|input| input.prompt.is_empty()), "a prompt for a model with a source");
         let pass = Pass::inference(self.params);
+        let sources: Vec<&[u32]> = inputs.iter().map(|input| &*input.tokens).collect();
+        let copy: Vec<&[u32]> = inputs.iter().map(|input| &*input.copy).collect();
         let examples: Vec<u32> = (0..sources.len() as u32).collect();
-        let packed = Packed::new(sources, &examples);
+        let packed = Packed::new(&sources, &examples);
         let encoded = self.model.encode(&pass, &packed);
         let decoder = self.model.start(&pass, &encoded, packed.rows.unsorted_indices().into());
-        let copied = self.copied.map(|sources| CopySource::new(sources, examples.into()));
-        NetworkState { decoder, copied }
+        let copies = self.model.copies() && copy.iter().any(|tokens| !tokens.is_empty());
+        let copy = copies.then(|| CopySource::new(&copy, examples.into()));
+        (NetworkRows { decoder, copy }, vec![Vec::new(); inputs.len()])
     }
 
-    fn step(&self, tokens: &[u32], state: &NetworkState) -> Step<NetworkState, Tensor> {
-        let read = |&token: &u32| if (token as usize) < self.model.vocabulary() { token } else { UNK };
-        let read: Vec<u32> = tokens.iter().map(read).collect();
-        let stepped = self.model.step(&Pass::inference(self.params), &read, &state.decoder);
-        let logits = stepped.logits.value();
-        let pointing = stepped.pointing.as_ref().zip(state.copied.as_ref());
-        let next = pointing
-            .map_or_else(|| logits.clone(), |(pointing, copied)| copy_mixture(logits, pointing, copied));
-        Step {
-            next,
-            attention: self.shown(stepped.weights.as_ref()),
-            state: NetworkState { decoder: stepped.state, copied: state.copied.clone() },
+    fn step(&self, tokens: &[u32], state: &NetworkRows, request: &StepRequest) -> ModelStep<NetworkRows> {
+        let known = |&token: &u32| if (token as usize) < self.model.vocabulary() { token } else { UNK };
+        let tokens: Vec<u32> = tokens.iter().map(known).collect();
+        let step = self.model.step(&Pass::inference(self.params), &tokens, &state.decoder);
+        let pointer = step.pointing.as_ref();
+        let copied = pointer.zip(state.copy.as_ref());
+        let mixed = copied.map(|(pointer, copy)| copy_mixture(step.logits.value(), pointer, copy));
+        ModelStep {
+            scores: token_scores(mixed.as_ref().unwrap_or(step.logits.value()), &request.scores),
+            attention: Some(step.weights.as_ref())
+                .filter(|_| request.attention)
+                .and_then(|weights| self.attention(weights, pointer)),
+            state: NetworkRows { decoder: step.state, copy: state.copy.clone() },
         }
     }
 
-    fn select(&self, state: &NetworkState, rows: &[u32]) -> NetworkState {
-        NetworkState {
+    fn select(&self, state: &NetworkRows, rows: &[u32]) -> NetworkRows {
+        NetworkRows {
             decoder: state.decoder.select(rows),
-            copied: state.copied.as_ref().map(|copied| copied.select(rows)),
+            copy: state.copy.as_ref().map(|copy| copy.select(rows)),
         }
     }
 
-    fn ends(&self) -> (u32, u32) {
+    #[expect(clippy::unimplemented, reason = "states cannot be joined yet")]
+    fn append(&self, _state: &mut NetworkRows, _other: NetworkRows) {
+        unimplemented!("joined by nn's DecoderState::append")
+    }
+
+    fn bos_eos(&self) -> (u32, u32) {
         (START, END)
     }
 }
 
-/// How much each token is expected: the logits of a vocabulary, or the logarithms of all probabilities where those that can only be copied
-/// stand behind it. What cannot be copied is −∞.
-impl Next for Tensor {
-    fn likeliest(&self, wanted: usize) -> Vec<Vec<(u32, f32)>> {
-        let mut rows = top_k(self, wanted);
-        rows.iter_mut()
-            .for_each(|row| row.retain(|&(_, log_probability)| log_probability > f32::NEG_INFINITY));
-        rows
-    }
-
-    fn log_probabilities(&self) -> Vec<Vec<f32>> {
-        self.to_vec().chunks(self.columns().max(1)).map(log_softmax).collect()
-    }
+/// The requested scores of each row, from logits, or from log-probabilities with −∞ for tokens that cannot be copied.
+pub(crate) fn token_scores(logits: &Tensor, requests: &[ScoreRequest]) -> Vec<TokenScores> {
+    let is_all = |request: &ScoreRequest| *request == ScoreRequest::All;
+    let k = |request: &ScoreRequest| if let ScoreRequest::TopK(k) = request { *k } else { 0 };
+    let largest = requests.iter().map(k).max().unwrap_or(0);
+    let rows = |all: bool| {
+        let rows: Vec<u32> =
+            (0..).zip(requests).filter(|(_, request)| is_all(request) == all).map(|(i, _)| i).collect();
+        match rows.len() {
+            0 => None,
+            count if count == requests.len() => Some(logits.clone()),
+            _ => Some(gather_rows(&Var::constant(logits.clone()), &rows).value().clone()),
+        }
+    };
+    let distributions = rows(true).map_or_else(Vec::new, |all| all.to_vec());
+    let mut distributions = distributions.chunks(logits.columns().max(1)).map(log_softmax);
+    let mut best = rows(false).map_or_else(Vec::new, |rows| top_k(&rows, largest)).into_iter();
+    let scores = |request: &ScoreRequest| match *request {
+        ScoreRequest::All => distributions.next().map(TokenScores::All),
+        ScoreRequest::TopK(k) => best.next().map(|mut row| {
+            row.retain(|&(_, log_probability)| log_probability > f32::NEG_INFINITY);
+            row.truncate(k);
+            TokenScores::TopK(row)
+        }),
+    };
+    requests.iter().map(scores).collect::<Option<_>>().expect("a row for each request")
 }

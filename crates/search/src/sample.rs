@@ -1,103 +1,121 @@
-//! Outputs that are drawn, token by token, from what the model expects.
+//! Sampling: each token is drawn from the distribution of the model.
 
-use crate::config::{SamplingConfig, SearchConfig};
-use crate::constraint::{Allowed, Rules};
-use crate::hypothesis::Hypothesis;
-use crate::search::Question;
-use crate::steps::{Expected, Row, Search};
+use crate::config::SamplingConfig;
+use crate::constraint::Allowed;
+use crate::history::Hypothesis;
+use crate::model::TokenAttention;
+use crate::search::{Decoding, Search, StepRows};
 use couplet_data::random::Random;
 
-/// One output that is being drawn.
-struct Draw {
+/// A sample, with random numbers of its own.
+struct Sample {
+    index: usize,
     random: Random,
-    written: Hypothesis,
+    hypothesis: Hypothesis,
 }
 
-/// The outputs that are drawn for one source.
-pub(crate) struct Sampler<'a> {
-    config: &'a SearchConfig,
-    rules: &'a Rules,
-    end: u32,
-    source: usize,
-    limit: usize,
+/// The samples of one source.
+pub(crate) struct Sampler {
+    decoding: Decoding,
+    /// Tokens of the live samples.
     length: usize,
-    live: Vec<(usize, Draw)>,
-    /// The outputs by the numbers of their draws.
+    live: Vec<Sample>,
+    /// The outputs, by the indices of their samples.
     finished: Vec<(usize, Hypothesis)>,
 }
 
-impl<'a> Sampler<'a> {
-    pub(crate) fn new(question: Question<'a>, end: u32, config: &'a SearchConfig) -> Sampler<'a> {
-        let Question { tokens: source, rules, number } = question;
-        let mut seeds = Random::with(config.sampling.seed, number);
-        let nothing = Hypothesis {
-            tokens: Vec::new(),
-            log_probability: 0.0,
-            score: 0.0,
-            attention: Vec::new(),
-            truncated: false,
+impl Sampler {
+    pub(crate) fn new(decoding: Decoding) -> Sampler {
+        let (config, prompt) = (&decoding.input.config, &decoding.input.prompt);
+        let mut seeds = Random::with(config.sampling.seed, decoding.input.id);
+        let hypothesis = Hypothesis {
+            tokens: prompt.to_vec(),
+            log_probability: decoding.log_probability,
+            attention: vec![TokenAttention::default(); if decoding.attention { prompt.len() } else { 0 }],
+            ..Hypothesis::default()
         };
-        let draw = |_| Draw { random: Random::new(seeds.next_u64()), written: nothing.clone() };
-        Sampler {
-            config,
-            rules,
-            end,
-            source: source.len(),
-            limit: config.limit(source.len()),
-            length: 0,
-            live: (0..config.n_best).map(draw).enumerate().collect(),
-            finished: Vec::new(),
+        let sample = |index| {
+            let mut random = Random::new(seeds.next_u64());
+            // Each position has a random number, those of the prompt too.
+            prompt.iter().for_each(|_| _ = random.next_u64());
+            Sample { index, random, hypothesis: hypothesis.clone() }
+        };
+        let live: Vec<Sample> = (0..config.n_best).map(sample).collect();
+        let accepted = decoding.input.rules.accept(prompt);
+        let mut sampler = Sampler { length: prompt.len(), decoding, live: Vec::new(), finished: Vec::new() };
+        if accepted {
+            live.into_iter().for_each(|sample| sampler.keep(sample));
+        }
+        sampler
+    }
+
+    /// Keeps a sample below the limit, and finishes it at the limit, if the rules let it end.
+    fn keep(&mut self, mut sample: Sample) {
+        if self.length < self.decoding.limit {
+            self.live.push(sample);
+        } else if self.decoding.may_end(&sample.hypothesis.tokens) {
+            sample.hypothesis.truncated = true;
+            self.finish(sample);
         }
     }
 
-    /// The outputs, in the order in which they were begun.
-    pub(crate) fn outputs(mut self) -> Vec<Hypothesis> {
-        self.finished.sort_by_key(|&(number, _)| number);
+    fn finish(&mut self, sample: Sample) {
+        self.finished.push((sample.index, self.decoding.scored(sample.hypothesis, self.length)));
+    }
+
+    /// Extends a sample by a token that the rules allow; none where they allow nothing.
+    fn sampled(&self, sample: &mut Sample, row: &[f32]) -> Option<u32> {
+        let input = &self.decoding.input;
+        let allowed = input.rules.allowed(&sample.hypothesis.tokens, row.len());
+        let weights = weights(row, &allowed, &sample.hypothesis.tokens, &input.config.sampling);
+        let token = drawn(&weights, &mut sample.random)?;
+        sample.hypothesis.log_probability += row[token as usize];
+        Some(token)
+    }
+}
+
+impl Search for Sampler {
+    fn decoding(&self) -> &Decoding {
+        &self.decoding
+    }
+
+    fn rows(&self) -> usize {
+        self.live.len()
+    }
+
+    fn last_tokens(&self, tokens: &mut Vec<u32>) {
+        let last = |sample: &Sample| sample.hypothesis.tokens.last().copied().unwrap_or(self.decoding.bos);
+        tokens.extend(self.live.iter().map(last));
+    }
+
+    fn advance(&mut self, rows: StepRows) -> Vec<usize> {
+        self.length += 1;
+        let mut parents = Vec::new();
+        for (row, mut sample) in std::mem::take(&mut self.live).into_iter().enumerate() {
+            match self.sampled(&mut sample, rows.scores[row].all()) {
+                None => {}
+                Some(token) if token == self.decoding.eos => self.finish(sample),
+                Some(token) => {
+                    sample.hypothesis.tokens.push(token);
+                    if self.decoding.attention {
+                        sample.hypothesis.attention.push(self.decoding.attention(rows, row));
+                    }
+                    self.keep(sample);
+                    parents.resize(self.live.len(), row);
+                }
+            }
+        }
+        parents
+    }
+
+    /// Returns the outputs in the order in which their samples were started.
+    fn outputs(mut self: Box<Self>) -> Vec<Hypothesis> {
+        self.finished.sort_by_key(|&(index, _)| index);
         self.finished.into_iter().map(|(_, hypothesis)| hypothesis).collect()
     }
-
-    fn finish(&mut self, number: usize, mut written: Hypothesis) {
-        written.score = self.config.worth(written.log_probability, self.length, &written.attention);
-        self.finished.push((number, written));
-    }
 }
 
-impl Search for Sampler<'_> {
-    fn last_tokens(&self) -> Vec<Option<u32>> {
-        self.live.iter().map(|(_, draw)| draw.written.tokens.last().copied()).collect()
-    }
-
-    fn advance(&mut self, rows: &[Row]) -> Vec<usize> {
-        self.length += 1;
-        let mut kept = Vec::new();
-        for (place, (number, mut draw)) in std::mem::take(&mut self.live).into_iter().enumerate() {
-            let Expected::All(row) = rows[place].expected else {
-                unreachable!("a sampler asks to see everything")
-            };
-            let allowed = self.rules.allowed(&draw.written.tokens, row.len());
-            let weights = weights(row, &allowed, &draw.written.tokens, &self.config.sampling);
-            // Where the rules leave nothing, the draw is given up.
-            let Some(token) = drawn(&weights, &mut draw.random) else { continue };
-            draw.written.log_probability += row[token as usize];
-            if token == self.end {
-                self.finish(number, draw.written);
-                continue;
-            }
-            draw.written.tokens.push(token);
-            draw.written.attention.push(rows[place].attention.iter().take(self.source).copied().collect());
-            if self.length < self.limit {
-                kept.push(place);
-                self.live.push((number, draw));
-            } else if self.rules.allowed(&draw.written.tokens, row.len()).has(self.end) {
-                draw.written.truncated = true;
-                self.finish(number, draw.written);
-            }
-        }
-        kept
-    }
-}
-
-/// What is drawn from: tokens with their weights, the likeliest first.
+/// The distribution that is sampled from, not normalized: tokens with their weights, the most probable first.
 fn weights(row: &[f32], allowed: &Allowed, written: &[u32], config: &SamplingConfig) -> Vec<(u32, f64)> {
     let SamplingConfig { temperature, top_k, top_p, min_p, repetition_penalty, .. } = config;
     let tempered = |(token, &log_p): (u32, &f32)| {
@@ -122,7 +140,7 @@ fn weights(row: &[f32], allowed: &Allowed, written: &[u32], config: &SamplingCon
     weights
 }
 
-/// One of them, each as likely as its weight says; none where there are none.
+/// A token, sampled with probabilities proportional to the weights; none of no tokens.
 fn drawn(weights: &[(u32, f64)], random: &mut Random) -> Option<u32> {
     let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
     let mut left = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * sum;

@@ -3,14 +3,12 @@
 use crate::config::{BeamStopping, LengthNorm, Method, SamplingConfig, SearchConfig};
 use crate::constraint::{Allowed, Constraint, Phrases, Prefix, Rules};
 use crate::ensemble::Ensemble;
-use crate::hypothesis::Hypothesis;
-use crate::model::{Model, Step};
-use crate::search::{Question, search, search_within};
+use crate::history::Hypothesis;
+use crate::model::{SearchInput, TokenAttention};
+use crate::search::{search, search_inputs};
+use crate::testing::{ByRows, END, RowModel, START, outputs};
 use proptest::prelude::*;
-use std::cell::RefCell;
-
-const START: u32 = 0;
-const END: u32 = 1;
+use std::sync::Arc;
 
 /// The probability of the next token depends on the source's first token and on the last two tokens, through a table of numbers; and so
 /// does what a token looks at.
@@ -33,25 +31,18 @@ impl Table {
         weights.iter().map(|weight| (weight / sum).ln()).collect()
     }
 
-    /// Where the step after a token looks, in a source of two places.
-    fn attention(&self, last: u32) -> [f32; 2] {
+    /// The attention of the step after a token, on a source of two tokens.
+    fn attention(&self, last: u32) -> TokenAttention {
         let first = self.number(last as usize * 3);
-        [first, 1.0 - first]
+        TokenAttention { weights: vec![first, 1.0 - first], copying: None }
     }
 
-    /// Every output that keeps to the rules, with what it is worth.
+    /// Every output that satisfies the rules, with its score.
     fn all_outputs(&self, source: &[u32], rules: &Rules, config: &SearchConfig) -> Vec<Hypothesis> {
         let limit = config.limit(source.len());
-        let start = Hypothesis {
-            tokens: vec![],
-            log_probability: 0.0,
-            score: 0.0,
-            attention: vec![],
-            truncated: false,
-        };
-        let (mut open, mut done) = (vec![start], Vec::new());
+        let (mut open, mut done) = (vec![Hypothesis::default()], Vec::new());
         let mut finish = |mut output: Hypothesis, length: usize| {
-            output.score = config.worth(output.log_probability, length, &output.attention);
+            output.score = config.score(output.log_probability, length, &output.attention);
             done.push(output);
         };
         for length in 1..=limit {
@@ -68,7 +59,7 @@ impl Table {
                         continue;
                     }
                     longer.tokens.push(token);
-                    longer.attention.push(self.attention(back(0))[..source.len()].to_vec());
+                    longer.attention.push(self.attention(back(0)));
                     if length < limit {
                         open.push(longer);
                     } else if rules.allowed(&longer.tokens, self.vocabulary).has(END) {
@@ -82,32 +73,16 @@ impl Table {
     }
 }
 
-impl Model for Table {
-    /// For each row: the source's first token, and the token before the last.
-    type State = Vec<(u32, u32)>;
-    type Next = Vec<Vec<f32>>;
+impl RowModel for Table {
+    /// The source's first token, and the token before the last.
+    type Row = (u32, u32);
 
-    fn start(&self, sources: &[&[u32]]) -> Self::State {
-        sources.iter().map(|source| (source[0], START)).collect()
+    fn start(&self, source: &[u32]) -> (u32, u32) {
+        (source[0], START)
     }
 
-    fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State, Self::Next> {
-        let rows = || state.iter().zip(tokens);
-        Step {
-            next: rows()
-                .map(|(&(source, before), &last)| self.log_probabilities(source, before, last))
-                .collect(),
-            state: rows().map(|(&(source, _), &last)| (source, last)).collect(),
-            attention: tokens.iter().flat_map(|&last| self.attention(last)).collect(),
-        }
-    }
-
-    fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State {
-        rows.iter().map(|&row| state[row as usize]).collect()
-    }
-
-    fn ends(&self) -> (u32, u32) {
-        (START, END)
+    fn next(&self, &(source, before): &(u32, u32), last: u32) -> ((u32, u32), Vec<f32>, Vec<f32>) {
+        ((source, last), self.log_probabilities(source, before, last), self.attention(last).weights)
     }
 }
 
@@ -119,42 +94,31 @@ fn config(beam: usize, limit: usize) -> SearchConfig {
 /// ends: greedy finds "a" (0.3), a beam of two finds "b" (0.4).
 struct Fork;
 
-impl Model for Fork {
-    type State = usize;
-    type Next = Vec<Vec<f32>>;
+impl RowModel for Fork {
+    type Row = ();
 
-    fn start(&self, sources: &[&[u32]]) -> usize {
-        sources.len()
-    }
+    fn start(&self, _: &[u32]) {}
 
-    fn step(&self, tokens: &[u32], rows: &usize) -> Step<usize, Vec<Vec<f32>>> {
-        let next = |token: &u32| match token {
+    fn next(&self, (): &(), token: u32) -> ((), Vec<f32>, Vec<f32>) {
+        let next = match token {
             0 => [0.0, 0.0, 0.6, 0.4],
             2 => [0.0, 0.5, 0.5, 0.0],
             _ => [0.0, 1.0, 0.0, 0.0],
         };
-        let next = tokens.iter().map(|token| next(token).map(f32::ln).to_vec()).collect();
-        Step { state: *rows, next, attention: vec![1.0; tokens.len()] }
-    }
-
-    fn select(&self, _: &usize, rows: &[u32]) -> usize {
-        rows.len()
-    }
-
-    fn ends(&self) -> (u32, u32) {
-        (START, END)
+        ((), next.map(f32::ln).to_vec(), vec![1.0])
     }
 }
 
 #[test]
 fn a_beam_finds_what_greed_misses() {
     let best = |beam| {
-        let config = SearchConfig { length_penalty: 0.0, ..config(beam, 3) };
-        search(&Fork, &[&[9]], &config)[0][0].clone()
+        let config = Arc::new(SearchConfig { length_penalty: 0.0, ..config(beam, 3) });
+        let input = SearchInput { attention: true, ..SearchInput::new([9], Rules::default(), config) };
+        outputs(&ByRows::new(Fork), input).remove(0)
     };
     assert_eq!(best(2).tokens, [3]);
     assert!((best(2).log_probability - 0.4f32.ln()).abs() < 1e-6);
-    assert_eq!(best(2).attention, [[1.0]]);
+    assert_eq!(best(2).attention, [TokenAttention { weights: vec![1.0], copying: None }]);
     assert_eq!(best(1).tokens[0], 2);
 }
 
@@ -164,7 +128,7 @@ fn groups_keep_away_from_each_other() {
     let first_tokens = |diversity| {
         let config = SearchConfig { beam_groups: 2, diversity_penalty: diversity, n_best: 2, ..config(2, 3) };
         let mut first: Vec<u32> =
-            search(&Fork, &[&[9]], &config)[0].iter().map(|found| found.tokens[0]).collect();
+            search(&ByRows::new(Fork), &[&[9]], &config)[0].iter().map(|found| found.tokens[0]).collect();
         first.sort_unstable();
         first
     };
@@ -172,48 +136,35 @@ fn groups_keep_away_from_each_other() {
     assert_eq!(first_tokens(0.5), [2, 3]);
 }
 
-/// A model that writes as many tokens as its source has, and remembers how many rows each step had.
-struct Counting(RefCell<Vec<usize>>);
+/// A model that generates as many tokens as its source has.
+struct Counting;
 
-impl Model for Counting {
-    /// Tokens that are left to write.
-    type State = Vec<usize>;
-    type Next = Vec<Vec<f32>>;
+impl RowModel for Counting {
+    /// Tokens that are left to generate.
+    type Row = usize;
 
-    fn start(&self, sources: &[&[u32]]) -> Vec<usize> {
-        sources.iter().map(|source| source.len()).collect()
+    fn start(&self, source: &[u32]) -> usize {
+        source.len()
     }
 
-    fn step(&self, tokens: &[u32], left: &Vec<usize>) -> Step<Vec<usize>, Vec<Vec<f32>>> {
-        self.0.borrow_mut().push(tokens.len());
-        let next = |&left: &usize| if left == 0 { [0.0f32, 1.0, 0.0] } else { [0.0, 0.0, 1.0] };
-        Step {
-            next: left.iter().map(|left| next(left).map(f32::ln).to_vec()).collect(),
-            state: left.iter().map(|left| left.saturating_sub(1)).collect(),
-            attention: Vec::new(),
-        }
-    }
-
-    fn select(&self, state: &Vec<usize>, rows: &[u32]) -> Vec<usize> {
-        rows.iter().map(|&row| state[row as usize]).collect()
-    }
-
-    fn ends(&self) -> (u32, u32) {
-        (START, END)
+    fn next(&self, &left: &usize, _: u32) -> (usize, Vec<f32>, Vec<f32>) {
+        let next = if left == 0 { [0.0f32, 1.0, 0.0] } else { [0.0, 0.0, 1.0] };
+        (left.saturating_sub(1), next.map(f32::ln).to_vec(), Vec::new())
     }
 }
 
 /// Outputs of 1, 2 and 4 tokens, each with its end: 3 rows for two steps, then 2, then 1.
 #[test]
 fn what_is_finished_leaves_the_batch() {
-    let model = Counting(RefCell::default());
+    let model = ByRows::new(Counting);
     let sources: [&[u32]; 3] = [&[5], &[5; 4], &[5; 2]];
     for method in [Method::Beam, Method::Sample] {
         let config = SearchConfig { method, ..config(1, 9) };
         let lengths: Vec<usize> =
             search(&model, &sources, &config).iter().map(|found| found[0].tokens.len()).collect();
         assert_eq!(lengths, [1, 4, 2]);
-        assert_eq!(model.0.take(), [3, 3, 2, 1, 1]);
+        let rows: Vec<usize> = model.requests.take().iter().map(|request| request.scores.len()).collect();
+        assert_eq!(rows, [3, 3, 2, 1, 1]);
     }
 }
 
@@ -222,17 +173,11 @@ fn what_is_finished_leaves_the_batch() {
 #[test]
 fn draws_have_the_frequencies_of_the_distribution() {
     struct Four;
-    impl Model for Four {
-        type State = ();
-        type Next = Vec<Vec<f32>>;
-        fn start(&self, _: &[&[u32]]) {}
-        fn step(&self, tokens: &[u32], (): &()) -> Step<(), Vec<Vec<f32>>> {
-            let row = [0.0, 0.1, 0.2, 0.3, 0.4].map(f32::ln).to_vec();
-            Step { state: (), next: vec![row; tokens.len()], attention: Vec::new() }
-        }
-        fn select(&self, (): &(), _: &[u32]) {}
-        fn ends(&self) -> (u32, u32) {
-            (START, END)
+    impl RowModel for Four {
+        type Row = ();
+        fn start(&self, _: &[u32]) {}
+        fn next(&self, (): &(), _: u32) -> ((), Vec<f32>, Vec<f32>) {
+            ((), [0.0, 0.1, 0.2, 0.3, 0.4].map(f32::ln).to_vec(), Vec::new())
         }
     }
     let draws = 20_000;
@@ -240,7 +185,7 @@ fn draws_have_the_frequencies_of_the_distribution() {
         let sampling = SamplingConfig { temperature, seed: 7, ..SamplingConfig::default() };
         let config = SearchConfig { method: Method::Sample, n_best: draws, sampling, ..config(1, 1) };
         let mut counts = [0.0; 4];
-        for found in &search(&Four, &[&[5]], &config)[0] {
+        for found in &search(&ByRows::new(Four), &[&[5]], &config)[0] {
             counts[found.tokens.first().map_or(0, |&token| token as usize - 1)] += 1.0;
         }
         let sum: f64 = weights.iter().sum();
@@ -253,13 +198,15 @@ fn draws_have_the_frequencies_of_the_distribution() {
 
 #[test]
 fn a_seed_draws_the_same_in_any_batch() {
-    let table = Table { vocabulary: 6, numbers: (0..97).map(|i| 0.1 + (i * 37 % 89) as f32).collect() };
-    let drawn = |seed: u64, sources: &[u64]| -> Vec<Vec<Hypothesis>> {
+    let numbers = (0..97).map(|i| 0.1 + (i * 37 % 89) as f32).collect();
+    let model = ByRows::new(Table { vocabulary: 6, numbers });
+    let drawn = |seed: u64, ids: &[u64]| -> Vec<Vec<Hypothesis>> {
         let sampling = SamplingConfig { seed, ..SamplingConfig::default() };
-        let config = SearchConfig { method: Method::Sample, n_best: 3, sampling, ..config(1, 6) };
-        let (rules, tokens) = (Rules::default(), [4, 5]);
-        let question = |&number: &u64| Question { tokens: &tokens, rules: &rules, number };
-        search_within(&table, &sources.iter().map(question).collect::<Vec<_>>(), &config)
+        let config = Arc::new(SearchConfig { method: Method::Sample, n_best: 3, sampling, ..config(1, 6) });
+        let input =
+            |&id: &u64| SearchInput { id, ..SearchInput::new([4, 5], Rules::default(), Arc::clone(&config)) };
+        let found = search_inputs(&model, ids.iter().map(input).collect(), usize::MAX);
+        found.into_iter().collect::<Result<_, _>>().expect("no rules")
     };
     let together = drawn(1, &[0, 1, 2]);
     assert_eq!(drawn(1, &[2])[0], together[2]);
@@ -271,29 +218,20 @@ fn a_seed_draws_the_same_in_any_batch() {
 #[test]
 fn an_ensemble_writes_what_its_models_agree_on() {
     struct Sure(u32);
-    impl Model for Sure {
-        type State = ();
-        type Next = Vec<Vec<f32>>;
-        fn start(&self, _: &[&[u32]]) {}
-        fn step(&self, tokens: &[u32], (): &()) -> Step<(), Vec<Vec<f32>>> {
+    impl RowModel for Sure {
+        type Row = ();
+        fn start(&self, _: &[u32]) {}
+        fn next(&self, (): &(), _: u32) -> ((), Vec<f32>, Vec<f32>) {
             let p = |token: u32| match token {
                 END => 0.4f32,
                 token if token == self.0 => 0.6,
                 _ => 0.0,
             };
-            Step {
-                state: (),
-                next: vec![(0..4).map(|t| p(t).ln()).collect(); tokens.len()],
-                attention: vec![],
-            }
-        }
-        fn select(&self, (): &(), _: &[u32]) {}
-        fn ends(&self) -> (u32, u32) {
-            (START, END)
+            ((), (0..4).map(|token| p(token).ln()).collect(), Vec::new())
         }
     }
-    assert_eq!(search(&Sure(2), &[&[9]], &config(1, 3))[0][0].tokens, [2, 2, 2]);
-    let both = Ensemble::new(vec![Sure(2), Sure(3)]);
+    assert_eq!(search(&ByRows::new(Sure(2)), &[&[9]], &config(1, 3))[0][0].tokens, [2, 2, 2]);
+    let both = Ensemble::new([2, 3].map(|token| ByRows::new(Sure(token))).into());
     let found = &search(&both, &[&[9]], &config(1, 3))[0][0];
     assert!(found.tokens.is_empty() && (found.log_probability - 0.4f32.ln()).abs() < 1e-6);
 }
@@ -315,14 +253,12 @@ impl Constraint for AllDifferent {
 /// What a search that must not end before three different tokens finds in a vocabulary of two is nothing, and not something else.
 #[test]
 fn nothing_is_found_where_nothing_can_be() {
-    let table = Table { vocabulary: 4, numbers: vec![0.3, 0.7, 0.2] };
-    let config = SearchConfig { min_length: 3, ..config(4, 5) };
-    let mut rules = Rules::of(&config, 1, END);
-    rules.add(AllDifferent);
+    let model = ByRows::new(Table { vocabulary: 4, numbers: vec![0.3, 0.7, 0.2] });
     for method in [Method::Beam, Method::Sample] {
-        let config = SearchConfig { method, ..config.clone() };
-        let question = Question { tokens: &[3], rules: &rules, number: 0 };
-        assert_eq!(search_within(&table, &[question], &config), [vec![]]);
+        let config = SearchConfig { method, min_length: 3, ..config(4, 5) };
+        let mut rules = Rules::of(&config, 1, END);
+        rules.add(AllDifferent);
+        assert_eq!(outputs(&model, SearchInput::new([3], rules, config.into())), []);
     }
 }
 
@@ -353,18 +289,21 @@ proptest! {
         prefix in prop::option::of(2u32..6),
         phrase in prop::option::of(prop::collection::vec(2u32..6, 1..3)),
     ) {
-        let table = Table { vocabulary, numbers };
-        for source in [&[0u32, 4][..], &[2, 4]] {
-            let mut rules = Rules::of(&config, source.len(), END);
-            if let Some(token) = prefix {
-                rules.add(Prefix { tokens: vec![token], text: String::new(), limit: 9 });
-            }
-            if let Some(phrase) = &phrase {
-                rules.add(Phrases { phrases: vec![phrase.clone()], texts: vec![], end: END });
-            }
-            let question = Question { tokens: source, rules: &rules, number: 0 };
-            let found = search_within(&table, &[question], &config).remove(0);
-            let mut all = table.all_outputs(source, &rules, &config);
+        let (model, config) = (ByRows::new(Table { vocabulary, numbers }), Arc::new(config));
+        for source in [[0u32, 4], [2, 4]] {
+            let rules = || {
+                let mut rules = Rules::of(&config, source.len(), END);
+                if let Some(token) = prefix {
+                    rules.add(Prefix { tokens: vec![token], text: String::new(), limit: 9 });
+                }
+                if let Some(phrase) = &phrase {
+                    rules.add(Phrases { phrases: vec![phrase.clone()], texts: vec![], end: END });
+                }
+                rules
+            };
+            let input = SearchInput::new(source, rules(), Arc::clone(&config));
+            let found = search_inputs(&model, vec![input], 9).remove(0).unwrap_or_default();
+            let mut all = model.model.all_outputs(&source, &rules(), &config);
             all.sort_by(|a, b| b.score.total_cmp(&a.score));
             prop_assert_eq!(found.is_empty(), all.is_empty());
             let wanted = if config.early_stopping == BeamStopping::Heuristic { 1 } else { 5 };
@@ -377,7 +316,7 @@ proptest! {
     /// An exhaustive search of a narrow beam is never worse than an early one.
     #[test]
     fn going_on_finds_nothing_worse(numbers in prop::collection::vec(0.01f32..1.0, 97), beam in 1usize..4) {
-        let table = Table { vocabulary: 5, numbers };
+        let table = ByRows::new(Table { vocabulary: 5, numbers });
         let best = |early_stopping| {
             let found = search(&table, &[&[1, 4]], &SearchConfig { early_stopping, ..config(beam, 6) });
             found[0][0].score
@@ -391,7 +330,7 @@ proptest! {
         beam in 1usize..5,
         no_repeat_ngram in 0usize..3,
     ) {
-        let table = Table { vocabulary: 6, numbers };
+        let table = ByRows::new(Table { vocabulary: 6, numbers });
         let config = SearchConfig { no_repeat_ngram, ..config(beam, 6) };
         let together = search(&table, &[&[0], &[1], &[2], &[3]], &config);
         for (source, together) in (0..4).zip(together) {
@@ -399,7 +338,7 @@ proptest! {
         }
     }
 
-    /// A rule that forbids nothing changes nothing, though all tokens are looked at then.
+    /// A rule that forbids nothing changes nothing, though all scores are requested then.
     #[test]
     fn a_rule_that_forbids_nothing_changes_nothing(
         numbers in prop::collection::vec(0.01f32..1.0, 97),
@@ -413,21 +352,21 @@ proptest! {
                 String::new()
             }
         }
-        let table = Table { vocabulary: 6, numbers };
+        let table = ByRows::new(Table { vocabulary: 6, numbers });
         let mut rules = Rules::default();
         rules.add(Anything);
-        let question = Question { tokens: &[1, 2], rules: &rules, number: 0 };
-        let config = config(beam, 6);
-        prop_assert_eq!(search_within(&table, &[question], &config), search(&table, &[&[1, 2]], &config));
+        let config = Arc::new(config(beam, 6));
+        let input = SearchInput::new([1, 2], rules, Arc::clone(&config));
+        prop_assert_eq!(&outputs(&table, input), &search(&table, &[&[1, 2]], &config)[0]);
     }
 
     #[test]
     fn greedy_takes_the_likeliest_token(numbers in prop::collection::vec(0.01f32..1.0, 97)) {
-        let table = Table { vocabulary: 6, numbers };
+        let table = ByRows::new(Table { vocabulary: 6, numbers });
         let found = &search(&table, &[&[0]], &config(1, 6))[0][0];
         let (mut before, mut last) = (START, START);
         for &token in &found.tokens {
-            let p = table.log_probabilities(0, before, last);
+            let p = table.model.log_probabilities(0, before, last);
             prop_assert!(p.iter().all(|other| *other <= p[token as usize]));
             (before, last) = (last, token);
         }

@@ -5,12 +5,13 @@ use crate::config::{SearchConfig, Unknown};
 use crate::constraint::{Couplet, Forbidden, Glyphs, Phrases, Prefix, Rules};
 use crate::ensemble::Ensemble;
 use crate::folder::Loaded;
-use crate::hypothesis::Hypothesis;
+use crate::history::Hypothesis;
 use crate::limit::TargetLengths;
+use crate::model::{SearchInput, TokenAttention};
 use crate::network::{Network, Shown};
-use crate::search::{Question, search_within};
-use couplet_data::{END, START, SourceWords, Tokenizer, UNK, in_order};
-use couplet_nn::{Batch, Pass, Seq2Seq};
+use crate::search::search_inputs;
+use couplet_data::{END, START, SourceWords, Tokenizer, UNK};
+use couplet_nn::{Batch, Pass, Seq2Seq, Sequence};
 use couplet_tensor::{Params, Var};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +33,9 @@ pub struct Translator<'a> {
     pub source: &'a Tokenizer,
     /// Its target's tokenizer.
     pub target: &'a Tokenizer,
-    /// What of its attention is shown.
+    /// Whether translations have the attention, even if the search does not need it.
+    pub attention: bool,
+    /// The part of the attention that they have.
     pub shown: Shown,
     /// Further models with the same vocabularies, which search together with this one.
     pub others: &'a [Loaded],
@@ -81,9 +84,9 @@ pub struct Translation {
     pub source_tokens: Vec<String>,
     /// The target's tokens, to be read.
     pub target_tokens: Vec<String>,
-    /// For each target token, how much each source token was looked at; nothing where the model does not look.
+    /// The attention weights of each target token on the source tokens; empty without attention, or where it is not needed.
     pub attention: Vec<Vec<f32>>,
-    /// For each target token, how probable it was that it is copied, where [`Shown::copying`] asks for it and the model copies.
+    /// The probability of each target token that it is copied, if the model copies and [`Shown::copying`] is set.
     pub copying: Vec<f32>,
 }
 
@@ -102,7 +105,8 @@ impl<'a> Translator<'a> {
         source: &'a Tokenizer,
         target: &'a Tokenizer,
     ) -> Translator<'a> {
-        Translator { model, params, source, target, shown: Shown::default(), others: &[], dictionary: None }
+        let (attention, shown) = (false, Shown::default());
+        Translator { model, params, source, target, attention, shown, others: &[], dictionary: None }
     }
 
     /// Translates lines, in their order. An empty line stays empty.
@@ -116,47 +120,38 @@ impl<'a> Translator<'a> {
 
     /// Answers requests, in their order. An empty line has one empty output.
     pub fn answer(&self, requests: &[Request], config: &SearchConfig) -> Vec<Answer> {
-        let config = &self.with_all_lengths(config);
-        let sources: Vec<Vec<u32>> =
-            requests.iter().map(|request| self.source.encode(request.line)).collect();
-        let copies = self.copies();
-        let words: Vec<SourceWords> =
-            requests.iter().map(|request| self.words(request.line, copies)).collect();
-        let lengths: Vec<(usize, usize)> = sources.iter().map(|source| (cut(source).len(), 0)).collect();
-        let glyphs = config.couplet.is_on().then(|| Arc::new(self.glyphs()));
-        let rules = |((request, source), words): ((&Request, &Vec<u32>), &SourceWords)| {
-            self.rules(request, cut(source).len(), words, config, glyphs.as_ref())
-        };
-        let rules: Vec<Result<Rules, String>> =
-            requests.iter().zip(&sources).zip(&words).map(rules).collect();
-        let empty = || Answer { outputs: vec![Translation::default()], ..Answer::default() };
-        let mut answers: Vec<Answer> = requests.iter().map(|_| empty()).collect();
-        let mut possible: Vec<Option<&Rules>> = vec![None; requests.len()];
-        for (i, rules) in rules.iter().enumerate().filter(|&(i, _)| lengths[i].0 > 0) {
-            match rules
-                .as_ref()
-                .map_err(String::clone)
-                .and_then(|rules| rules.impossible().map_or(Ok(rules), Err))
-            {
-                Ok(rules) => possible[i] = Some(rules),
-                Err(reason) => answers[i] = Answer { refused: Some(reason), ..Answer::default() },
-            }
-        }
-        for batch in in_order(&lengths, config.batch_tokens) {
-            let batch = batch.into_iter().map(|i| i as usize);
-            let batch: Vec<(usize, &Rules)> = batch.filter_map(|i| Some((i, possible[i]?))).collect();
-            let questions: Vec<Question> = batch
-                .iter()
-                .map(|&(i, rules)| Question { tokens: cut(&sources[i]), rules, number: requests[i].number })
-                .collect();
-            if questions.is_empty() {
+        let config = Arc::new(self.with_all_lengths(config));
+        let (copies, glyphs) = (self.copies(), config.couplet.is_on().then(|| Arc::new(self.glyphs())));
+        let mut answers =
+            vec![Answer { outputs: vec![Translation::default()], ..Answer::default() }; requests.len()];
+        let (mut asked, mut inputs) = (Vec::new(), Vec::new());
+        for (i, request) in requests.iter().enumerate() {
+            let (source, words) = (self.source.encode(request.line), self.words(request.line, copies));
+            if source.is_empty() {
                 continue;
             }
-            let copied: Vec<&[u32]> = batch.iter().map(|&(i, _)| words[i].ids()).collect();
-            for ((i, rules), found) in batch.into_iter().zip(self.search(&questions, &copied, config)) {
-                answers[i] = self.answered(requests[i].line, &sources[i], &words[i], found, config);
-                answers[i].kept = rules.explain();
+            match self.rules(request, cut(&source).len(), &words, &config, glyphs.as_ref()) {
+                Ok(rules) => {
+                    let explained = rules.explain();
+                    inputs.push(SearchInput {
+                        copy: words.ids().into(),
+                        id: request.number,
+                        attention: self.attention || self.shown.copying,
+                        ..SearchInput::new(cut(&source), rules, Arc::clone(&config))
+                    });
+                    asked.push((i, source, words, explained));
+                }
+                Err(reason) => answers[i] = Answer::refused(reason),
             }
+        }
+        for ((i, source, words, explained), found) in asked.into_iter().zip(self.search(inputs, &config)) {
+            answers[i] = match found {
+                Ok(found) => {
+                    let answer = self.answered(requests[i].line, &source, &words, found, &config);
+                    Answer { kept: explained, ..answer }
+                }
+                Err(reason) => Answer::refused(reason),
+            };
         }
         answers
     }
@@ -170,19 +165,24 @@ impl<'a> Translator<'a> {
 
     fn search(
         &self,
-        questions: &[Question],
-        copied: &[&[u32]],
+        inputs: Vec<SearchInput>,
         config: &SearchConfig,
-    ) -> Vec<Vec<Hypothesis>> {
-        let own = (self.model, self.params, self.shown);
-        let others = self.others.iter().map(|other| (&other.model, &other.params, Shown::default()));
-        let copied = Some(copied).filter(|_| self.copies());
-        let network = |(model, params, shown)| Network { model, params, shown, copied };
+    ) -> Vec<Result<Vec<Hypothesis>, String>> {
+        let other = |other: &'a Loaded| Network {
+            model: &other.model,
+            params: &other.params,
+            shown: Shown::default(),
+        };
         if self.others.is_empty() {
-            return search_within(&network(own), questions, config);
+            return search_inputs(&self.network(), inputs, config.batch_tokens);
         }
-        let networks = std::iter::once(own).chain(others).map(network).collect();
-        search_within(&Ensemble::new(networks), questions, config)
+        let networks = std::iter::once(self.network()).chain(self.others.iter().map(other)).collect();
+        search_inputs(&Ensemble::new(networks), inputs, config.batch_tokens)
+    }
+
+    /// The first model in a search.
+    fn network(&self) -> Network<'a> {
+        Network { model: self.model, params: self.params, shown: self.shown }
     }
 
     /// Whether any of the models copies.
@@ -263,7 +263,7 @@ impl<'a> Translator<'a> {
     ) -> Answer {
         if found.is_empty() {
             let reason = "no output was found that keeps to all that is asked; a wider beam may find one";
-            return Answer { refused: Some(reason.to_owned()), ..Answer::default() };
+            return Answer::refused(reason.to_owned());
         }
         let output = |hypothesis: Hypothesis| {
             let text = match config.unknown {
@@ -276,13 +276,14 @@ impl<'a> Translator<'a> {
         Answer { outputs, ..Answer::default() }
     }
 
-    /// The text of an output, with a word for each unknown token: what the dictionary has for the source word that the model looked
-    /// at most, or that word itself.
+    /// The text of an output, with a word for each unknown token: the dictionary's entry of the source word with the largest attention
+    /// weight, or that word itself.
     fn with_copies(&self, line: &str, words: &SourceWords, hypothesis: &Hypothesis) -> String {
         let tokens = self.source.tokens(line);
         words.decode_with(&hypothesis.tokens, self.target, |place| {
-            let looked_at = hypothesis.attention.get(place).and_then(|row| most_looked_at(row));
-            let word = looked_at.and_then(|place| tokens.get(place)).map_or("", String::as_str);
+            let attention = hypothesis.attention.get(place);
+            let best = attention.and_then(|attention| most_looked_at(&attention.weights));
+            let word = best.and_then(|place| tokens.get(place)).map_or("", String::as_str);
             self.dictionary
                 .and_then(|dictionary| dictionary.get(word))
                 .map_or(word, String::as_str)
@@ -290,7 +291,7 @@ impl<'a> Translator<'a> {
         })
     }
 
-    /// How the model attends when it is made to write a given target; the score is that of the target.
+    /// The attention of a given target under teacher forcing; the score is that of the target.
     pub fn force(&self, line: &str, target: &str) -> Translation {
         let source = self.source.encode(line);
         if source.is_empty() {
@@ -299,29 +300,21 @@ impl<'a> Translator<'a> {
         let words = self.words(line, self.model.copies());
         let tokens = words.encode(target, self.target);
         let batch = self.batch(&[(cut(&source), &tokens)], &[words.ids()], &[0]);
-        let pass = Pass::inference(self.params);
-        let network = Network { model: self.model, params: self.params, shown: self.shown, copied: None };
-        let weights = self.model.sequence(&pass, &batch).weights;
-        let attention = network.shown(weights.as_ref().map(Var::value));
-        let log_probability = -self.model.loss(&pass, &batch, 0.0).of_rows.to_vec().iter().sum::<f32>();
-        let places = attention.len() / batch.targets();
-        let attention =
-            (0..tokens.len()).map(|step| attention[step * places..(step + 1) * places].to_vec()).collect();
+        let (log_probability, attention) = self.forced(&batch);
+        let attention = attention.into_iter().take(tokens.len()).collect();
         let score = log_probability / batch.targets() as f32;
         let text = words.decode(&tokens, self.target);
         let forced = Hypothesis { tokens, log_probability, score, attention, truncated: false };
         self.translation(&source, &words, text, forced)
     }
 
-    /// How probable it is in each step that a word of the source is copied; nothing where that is not asked for.
-    fn copying(&self, source: &[u32], words: &SourceWords, tokens: &[u32]) -> Vec<f32> {
-        if !self.shown.copying || !self.model.copies() {
-            return Vec::new();
-        }
-        let batch = self.batch(&[(cut(source), tokens)], &[words.ids()], &[0]);
-        let pointing = self.model.sequence(&Pass::inference(self.params), &batch).pointing;
-        let gates = pointing.map_or_else(Vec::new, |pointing| pointing.gate.value().to_vec());
-        gates.into_iter().take(tokens.len()).map(|gate| 1.0 / (1.0 + gate.exp())).collect()
+    /// The log-probability of the target of a batch of one pair, and the attention of each of its tokens.
+    fn forced(&self, batch: &Batch) -> (f32, Vec<TokenAttention>) {
+        let pass = Pass::inference(self.params);
+        let losses = self.model.loss(&pass, batch, 0.0).of_rows.to_vec();
+        let Sequence { weights, pointing, .. } = self.model.sequence(&pass, batch);
+        let attention = self.network().attention(weights.as_ref().map(Var::value), pointing.as_ref());
+        (-losses.iter().sum::<f32>(), attention.unwrap_or_default())
     }
 
     fn translation(
@@ -339,15 +332,22 @@ impl<'a> Translator<'a> {
         };
         Translation {
             text,
-            copying: self.copying(source, words, &best.tokens),
+            copying: best.attention.iter().filter_map(|attention| attention.copying).collect(),
             score: best.score,
             log_probability: best.log_probability,
             cut: source.len() > LONGEST_SOURCE,
             truncated: best.truncated,
             source_tokens: cut(source).iter().enumerate().map(read).collect(),
             target_tokens: best.tokens.iter().map(written).collect(),
-            attention: best.attention,
+            attention: best.attention.into_iter().map(|attention| attention.weights).collect(),
         }
+    }
+}
+
+impl Answer {
+    /// An answer without an output.
+    fn refused(reason: String) -> Answer {
+        Answer { refused: Some(reason), ..Answer::default() }
     }
 }
 

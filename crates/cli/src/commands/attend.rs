@@ -57,7 +57,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Some(text) => text.clone(),
         None => read_stdin()?,
     };
-    let translator = Translator { shown: shown(arguments, &loaded)?, ..Translator::from(&loaded) };
+    let shown = shown(arguments, &loaded)?;
+    let translator = Translator { attention: true, shown, ..Translator::from(&loaded) };
     let translation = match &arguments.target {
         Some(target) => translator.force(&text, target),
         None => translator.translate(&[&text], &loaded.search).remove(0),

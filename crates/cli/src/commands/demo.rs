@@ -88,7 +88,7 @@ fn translate(arguments: &Arguments) -> Outcome {
     std::fs::create_dir_all(&arguments.out).map_err(|error| Failure::io(&arguments.out, &error))?;
     let pictures: Vec<PathBuf> =
         (1..=demo::SHOWCASE.len()).map(|i| arguments.out.join(format!("attention-{i}.svg"))).collect();
-    let showcase = translator.translate(&demo::SHOWCASE, &search);
+    let showcase = Translator { attention: true, ..translator }.translate(&demo::SHOWCASE, &search);
 
     if !arguments.json {
         println!("\nSentences it has never seen:");

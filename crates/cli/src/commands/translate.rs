@@ -81,8 +81,12 @@ pub(crate) fn translate(lines: &LineArguments, arguments: &WriteArguments) -> Ou
     check(arguments, &search, &loaded, &folder)?;
     let others = others(&arguments.ensemble, &folder, &loaded, &device)?;
     let dictionary = arguments.lexicon.as_deref().map(dictionary).transpose()?;
-    let translator =
-        Translator { others: &others, dictionary: dictionary.as_ref(), ..Translator::from(&loaded) };
+    let translator = Translator {
+        attention: arguments.align.is_some(),
+        others: &others,
+        dictionary: dictionary.as_ref(),
+        ..Translator::from(&loaded)
+    };
     let mut prefixes = Beside::open(arguments.prefixes.as_deref())?;
     let mut phrases = Beside::open(arguments.phrases.as_deref())?;
     let mut count = OutputCount::default();

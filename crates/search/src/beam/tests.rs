@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::config::LengthNorm;
+use crate::constraint::Rules;
 use crate::limit::TargetLengths;
-use crate::model::{Model, Step};
+use crate::model::{AutoregressiveModel, SearchInput};
 use crate::search::search;
-use crate::steps::run;
+use crate::testing::{ByRows, END, RowModel, START};
 use couplet_data::random::Random;
+use couplet_nn::StepRequest;
 use proptest::prelude::*;
-
-const START: u32 = 0;
-const END: u32 = 1;
+use std::sync::Arc;
 
 /// The logits of the next token are random numbers that depend on all tokens before, times a sharpness. The model looks at two places of a
 /// source, at random too.
@@ -43,62 +43,39 @@ impl RandomModel {
     }
 }
 
-impl Model for RandomModel {
-    /// For each row, a number that stands for all tokens before.
-    type State = Vec<u64>;
-    type Next = Vec<Vec<f32>>;
+impl RowModel for RandomModel {
+    /// A number that stands for all tokens before.
+    type Row = u64;
 
-    fn start(&self, sources: &[&[u32]]) -> Self::State {
-        vec![1; sources.len()]
+    fn start(&self, _: &[u32]) -> u64 {
+        1
     }
 
-    fn step(&self, tokens: &[u32], state: &Self::State) -> Step<Self::State, Self::Next> {
-        let next = |(state, &token): (&u64, &u32)| Random::with(*state, u64::from(token)).next_u64();
-        let state: Vec<u64> = state.iter().zip(tokens).map(next).collect();
-        let first = |state: &u64| (state % 100) as f32 / 100.0;
-        Step {
-            next: state.iter().map(|&state| self.log_probabilities(state)).collect(),
-            attention: state.iter().flat_map(|state| [first(state), 1.0 - first(state)]).collect(),
-            state,
-        }
-    }
-
-    fn select(&self, state: &Self::State, rows: &[u32]) -> Self::State {
-        rows.iter().map(|&row| state[row as usize]).collect()
-    }
-
-    fn ends(&self) -> (u32, u32) {
-        (START, END)
+    fn next(&self, row: &u64, token: u32) -> (u64, Vec<f32>, Vec<f32>) {
+        let row = Random::with(*row, u64::from(token)).next_u64();
+        let first = (row % 100) as f32 / 100.0;
+        (row, self.log_probabilities(row), vec![first, 1.0 - first])
     }
 }
 
 /// Of the first step, the end has probability 0.4 and `a` 0.6; then `a` follows surely, five times, and the end.
 struct Long;
 
-impl Model for Long {
-    type State = usize;
-    type Next = Vec<Vec<f32>>;
+impl RowModel for Long {
+    /// The number of tokens.
+    type Row = usize;
 
-    fn start(&self, _: &[&[u32]]) -> usize {
+    fn start(&self, _: &[u32]) -> usize {
         0
     }
 
-    fn step(&self, tokens: &[u32], written: &usize) -> Step<usize, Vec<Vec<f32>>> {
-        let row = match written {
+    fn next(&self, tokens: &usize, _: u32) -> (usize, Vec<f32>, Vec<f32>) {
+        let row = match tokens {
             0 => [0.0, 0.4, 0.6],
             1..=5 => [0.0, 0.0, 1.0],
             _ => [0.0, 1.0, 0.0],
         };
-        let next = vec![row.map(f32::ln).to_vec(); tokens.len()];
-        Step { state: written + 1, next, attention: Vec::new() }
-    }
-
-    fn select(&self, written: &usize, _: &[u32]) -> usize {
-        *written
-    }
-
-    fn ends(&self) -> (u32, u32) {
-        (START, END)
+        (tokens + 1, row.map(f32::ln).to_vec(), Vec::new())
     }
 }
 
@@ -109,7 +86,7 @@ fn a_live_hypothesis_that_is_better_takes_its_steps() {
     for stop in [BeamStopping::Heuristic, BeamStopping::Never] {
         for beam in [1, 2] {
             let config = SearchConfig { beam_size: beam, early_stopping: stop, ..SearchConfig::default() };
-            let best = &search(&Long, &[&[7]], &config)[0][0];
+            let best = &search(&ByRows::new(Long), &[&[7]], &config)[0][0];
             assert_eq!((best.tokens.len(), best.truncated), (6, false));
             assert!((best.score - 0.6f32.ln() / 7.0).abs() < 1e-6);
         }
@@ -123,7 +100,7 @@ fn an_output_is_truncated_that_has_no_end() {
         let found = |max_length| {
             let config =
                 SearchConfig { beam_size: beam, max_length: Some(max_length), ..SearchConfig::default() };
-            search(&Long, &[&[7]], &config)[0][0].clone()
+            search(&ByRows::new(Long), &[&[7]], &config)[0][0].clone()
         };
         assert_eq!(
             [found(7), found(6)].map(|best| (best.tokens.len(), best.truncated)),
@@ -175,21 +152,28 @@ proptest! {
         no_repeat_ngram in 0usize..3,
         least in 0usize..4,
     ) {
-        let model = RandomModel::new(seed);
-        let config = SearchConfig { no_repeat_ngram, min_length: least, ..config };
-        let rules = Rules::of(&config, 2, END);
-        let question = Question { tokens: &[2, 3], rules: &rules, number: 0 };
-        let mut beams = [Beam::new(question, END, &config)];
-        run(&model, &[&[2, 3]], &mut beams, if rules.is_empty() { sight(&config) } else { Sight::All });
-        let [beam] = beams;
+        let model = ByRows::new(RandomModel::new(seed));
+        let config = Arc::new(SearchConfig { no_repeat_ngram, min_length: least, ..config });
+        let input = SearchInput::new([2, 3], Rules::of(&config, 2, END), Arc::clone(&config));
+        let (mut state, _) = model.init(&[&input]);
+        let mut beam = Beam::new(Decoding::new(input, (START, END), &[]));
+        state = vec![state[0]; beam.rows()];
+        while beam.rows() > 0 {
+            let mut tokens = Vec::new();
+            beam.last_tokens(&mut tokens);
+            let attention = beam.decoding.attention;
+            let request = StepRequest { scores: vec![beam.decoding.request; beam.rows()], attention };
+            let step = model.step(&tokens, &state, &request);
+            let rows = StepRows { scores: &step.scores, attention: step.attention.as_deref() };
+            state = beam.advance(rows).into_iter().map(|parent| step.state[parent]).collect();
+        }
         // Those of a group that ended earlier are shorter than the others'.
         let live: Vec<f32> = beam.groups.iter().flat_map(|group| {
             group.live.iter().map(|live| {
-                let (tokens, attention) = (beam.trail.tokens(live.last), beam.trail.attention(live.last));
-                config.worth(live.log_probability, tokens.len(), &attention)
+                config.score(live.log_probability, beam.history.tokens(live.last).len(), &beam.attention(live.last))
             })
         }).collect();
-        let outputs = beam.outputs();
+        let outputs = Box::new(beam).outputs();
         prop_assert!(outputs.len() <= config.n_best);
         for output in &outputs {
             prop_assert!(live.iter().all(|&live| live <= output.score), "{live:?}, {output:?}");
@@ -202,7 +186,7 @@ proptest! {
 fn a_beam_is_hardly_ever_worse_than_greed() {
     const CASES: u64 = 1000;
     let lost = |seed: &u64| {
-        let model = RandomModel::new(*seed);
+        let model = ByRows::new(RandomModel::new(*seed));
         let score = |beam| {
             let config = SearchConfig { beam_size: beam, max_length: Some(50), ..SearchConfig::default() };
             search(&model, &[&[2, 3]], &config)[0][0].score

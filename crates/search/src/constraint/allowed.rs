@@ -51,9 +51,8 @@ impl Allowed {
         *self = Allowed::some(self.vocabulary, Some(token).filter(|&token| self.has(token)));
     }
 
-    /// Takes out all tokens that are not in the other set, whose vocabulary may have fewer.
+    /// Takes out all tokens that are not in the other set, whose vocabulary may have more or fewer.
     pub fn within(&mut self, other: &Allowed) {
-        assert!(self.vocabulary >= other.vocabulary, "{} tokens of {}", other.vocabulary, self.vocabulary);
         let others = other.bits.iter().copied().chain(std::iter::repeat(0));
         self.bits.iter_mut().zip(others).for_each(|(word, other)| *word &= other);
     }

@@ -90,6 +90,12 @@ impl Rules {
         allowed
     }
 
+    /// Whether all tokens of a prompt are allowed after those before them.
+    pub(crate) fn accept(&self, prompt: &[u32]) -> bool {
+        let accepts = |(i, &token): (usize, &u32)| self.allowed(&prompt[..i], token as usize + 1).has(token);
+        self.is_empty() || prompt.iter().enumerate().all(accepts)
+    }
+
     /// The tokens that some of them wish for.
     pub(crate) fn wishes(&self, written: &[u32]) -> Vec<u32> {
         let mut wishes: Vec<u32> = self.0.iter().flat_map(|constraint| constraint.wishes(written)).collect();

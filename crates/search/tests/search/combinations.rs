@@ -183,7 +183,7 @@ impl Model {
         let config =
             SearchConfig { beam_size: beam, n_best: beam, max_length: Some(6), ..SearchConfig::default() };
         search(
-            &Network { model: &self.model, params: &self.params, shown: Shown::default(), copied: None },
+            &Network { model: &self.model, params: &self.params, shown: Shown::default() },
             &SOURCES,
             &config,
         )

@@ -2,8 +2,11 @@
 
 use crate::fixture::Fixture;
 use couplet_data::SourceWords;
-use couplet_nn::ModelConfig;
-use couplet_search::{Model, Network, Next, Request, SearchConfig, Shown, Translator, Unknown};
+use couplet_nn::{ModelConfig, ScoreRequest, StepRequest};
+use couplet_search::{
+    AutoregressiveModel, Network, Request, Rules, SearchConfig, SearchInput, Shown, TokenScores, Translator,
+    Unknown,
+};
 
 /// The last three lines have words that no vocabulary has, one of them so many that rows are wider beside it.
 const SOURCES: [&str; 5] =
@@ -29,18 +32,21 @@ fn fixture(settings: &str, copy: bool) -> Fixture {
 fn by_steps(fixture: &Fixture, line: &str, target: &str) -> Vec<f32> {
     let Fixture { model, params, source, target: target_tokenizer } = fixture;
     let words = SourceWords::new(line, source, target_tokenizer);
-    let copied: [&[u32]; 1] = [words.ids()];
-    let network = Network { model, params, shown: Shown::default(), copied: Some(&copied) };
-    let (start, end) = network.ends();
-    let (mut state, mut last) = (network.start(&[&source.encode(line)]), start);
+    let network = Network { model, params, shown: Shown::default() };
+    let input = SearchInput::new(source.encode(line), Rules::default(), SearchConfig::default().into());
+    let input = SearchInput { copy: words.ids().into(), ..input };
+    let (start, end) = network.bos_eos();
+    let (mut state, mut last) = (network.init(&[&input]).0, start);
+    let request = StepRequest { scores: vec![ScoreRequest::All], attention: false };
     let tokens = words.encode(target, target_tokenizer).into_iter().chain([end]);
     let step = |token: u32| {
-        let step = network.step(&[last], &state);
-        let of_all = step.next.log_probabilities().remove(0);
+        let step = network.step(&[last], &state, &request);
+        let TokenScores::All(of_all) = &step.scores[0] else { panic!("all scores were requested") };
         let sum: f32 = of_all.iter().map(|log_p| log_p.exp()).sum();
         assert!((sum - 1.0).abs() < 1e-5, "probabilities add up to {sum}");
+        let log_p = of_all[token as usize];
         (state, last) = (step.state, token);
-        of_all[token as usize]
+        log_p
     };
     tokens.map(step).collect()
 }

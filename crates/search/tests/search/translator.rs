@@ -34,7 +34,7 @@ fn with_attention(source: &[&str], target: &[&str], attention: AttentionConfig) 
 #[test]
 fn batches_and_order_change_nothing() {
     let fixture = fixture();
-    let translator = fixture.translator();
+    let translator = Translator { attention: true, ..fixture.translator() };
     for beam in [1, 4] {
         let config = |batch_tokens| SearchConfig { beam_size: beam, batch_tokens, ..SearchConfig::default() };
         let together = translator.translate(&ENGLISH, &config(1024));
@@ -45,6 +45,8 @@ fn batches_and_order_change_nothing() {
             assert!(translation.attention.iter().all(|row| row.len() == translation.source_tokens.len()));
         }
         assert_eq!(together[2].text, "", "an empty line stays empty");
+        let plain = fixture.translator().translate(&ENGLISH, &config(1024));
+        assert!(plain.iter().all(|translation| translation.attention.is_empty()), "only where it is needed");
     }
 }
 

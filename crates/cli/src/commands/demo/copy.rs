@@ -110,7 +110,8 @@ fn try_out(
     let targets: Vec<&str> = data.test.iter().map(|pair| pair.target.as_str()).collect();
     let outputs = translator.translate(&sources, &search);
     let shown = Shown { copying: true, ..Shown::default() };
-    let pointing = Translator { shown, ..translator }.translate(&sources[..1], &search).remove(0);
+    let pointing =
+        Translator { attention: true, shown, ..translator }.translate(&sources[..1], &search).remove(0);
     let texts: Vec<&str> = outputs.iter().map(|output| output.text.as_str()).collect();
     let accuracy = exact_match(&texts, &targets);
     Ok(Tried { correct: accuracy.correct, percent: accuracy.percent(), outputs, pointing, seconds })
