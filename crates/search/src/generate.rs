@@ -138,7 +138,7 @@ impl LoadedLanguageModel {
 
 /// The rules for continuations of a prompt.
 fn rules(prompt: &[u32], config: &SearchConfig) -> Rules {
-    let mut rules = Rules::of(config, prompt.len(), END);
+    let mut rules = Rules::new(config, prompt.len(), END);
     // A user knows the unknown words of the prompt; of a continuation, nobody could say what they stand for.
     if config.unknown == Unknown::Avoid && !prompt.contains(&UNK) {
         rules.add(Forbidden { token: UNK, name: "unknown token" });

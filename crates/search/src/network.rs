@@ -55,13 +55,13 @@ impl Network<'_> {
         let (weights, sights) = weights.zip(self.model.sights())?;
         let (chosen, steps) = (self.shown.places(sights), weights.columns() / (sights.layers * sights.heads));
         let gates = pointer.filter(|_| self.shown.copying).map(|pointer| pointer.gate.value().to_vec());
-        let of_row = |(i, row): (usize, &[f32])| {
+        let token = |(i, row): (usize, &[f32])| {
             let mean =
                 |j: usize| chosen.iter().map(|one| row[one * steps + j]).sum::<f32>() / chosen.len() as f32;
             let copying = gates.as_ref().map(|gates| 1.0 / (1.0 + gates[i].exp()));
             TokenAttention { weights: (0..steps).map(mean).collect(), copying }
         };
-        Some(weights.to_vec().chunks(weights.columns().max(1)).enumerate().map(of_row).collect())
+        Some(weights.to_vec().chunks(weights.columns().max(1)).enumerate().map(token).collect())
     }
 }
 

@@ -44,13 +44,13 @@ impl Sampler {
         let accepted = decoding.input.rules.accept(prompt);
         let mut sampler = Sampler { length: prompt.len(), decoding, live: Vec::new(), finished: Vec::new() };
         if accepted {
-            live.into_iter().for_each(|sample| sampler.keep(sample));
+            live.into_iter().for_each(|sample| sampler.retain(sample));
         }
         sampler
     }
 
-    /// Keeps a sample below the limit, and finishes it at the limit, if the rules let it end.
-    fn keep(&mut self, mut sample: Sample) {
+    /// Retains a sample below the limit, and finishes it at the limit, if the rules let it end.
+    fn retain(&mut self, mut sample: Sample) {
         if self.length < self.decoding.limit {
             self.live.push(sample);
         } else if self.decoding.may_end(&sample.hypothesis.tokens) {
@@ -100,7 +100,7 @@ impl Search for Sampler {
                     if self.decoding.attention {
                         sample.hypothesis.attention.push(self.decoding.attention(rows, row));
                     }
-                    self.keep(sample);
+                    self.retain(sample);
                     parents.resize(self.live.len(), row);
                 }
             }

@@ -21,7 +21,7 @@ pub fn search<M: AutoregressiveModel>(
     let (_, eos) = model.bos_eos();
     let config = Arc::new(config.clone());
     let input = |(&tokens, id): (&&[u32], u64)| {
-        let rules = Rules::of(&config, tokens.len(), eos);
+        let rules = Rules::new(&config, tokens.len(), eos);
         SearchInput { id, ..SearchInput::new(tokens, rules, Arc::clone(&config)) }
     };
     let found = search_inputs(model, sources.iter().zip(0..).map(input).collect(), usize::MAX);

@@ -256,7 +256,7 @@ fn nothing_is_found_where_nothing_can_be() {
     let model = ByRows::new(Table { vocabulary: 4, numbers: vec![0.3, 0.7, 0.2] });
     for method in [Method::Beam, Method::Sample] {
         let config = SearchConfig { method, min_length: 3, ..config(4, 5) };
-        let mut rules = Rules::of(&config, 1, END);
+        let mut rules = Rules::new(&config, 1, END);
         rules.add(AllDifferent);
         assert_eq!(outputs(&model, SearchInput::new([3], rules, config.into())), []);
     }
@@ -292,7 +292,7 @@ proptest! {
         let (model, config) = (ByRows::new(Table { vocabulary, numbers }), Arc::new(config));
         for source in [[0u32, 4], [2, 4]] {
             let rules = || {
-                let mut rules = Rules::of(&config, source.len(), END);
+                let mut rules = Rules::new(&config, source.len(), END);
                 if let Some(token) = prefix {
                     rules.add(Prefix { tokens: vec![token], text: String::new(), limit: 9 });
                 }

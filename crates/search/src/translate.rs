@@ -11,7 +11,7 @@ use crate::model::{SearchInput, TokenAttention};
 use crate::network::{Network, Shown};
 use crate::search::search_inputs;
 use couplet_data::{END, START, SourceWords, Tokenizer, UNK};
-use couplet_nn::{Batch, Pass, Seq2Seq, Sequence};
+use couplet_nn::{Batch, Pass, Seq2Seq};
 use couplet_tensor::{Params, Var};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ pub struct Answer {
     /// What the search kept to.
     pub kept: Vec<String>,
     /// Why there is no output.
-    pub refused: Option<String>,
+    pub rejected: Option<String>,
 }
 
 /// A translated line.
@@ -141,7 +141,7 @@ impl<'a> Translator<'a> {
                     });
                     asked.push((i, source, words, explained));
                 }
-                Err(reason) => answers[i] = Answer::refused(reason),
+                Err(reason) => answers[i] = Answer::rejected(reason),
             }
         }
         for ((i, source, words, explained), found) in asked.into_iter().zip(self.search(inputs, &config)) {
@@ -150,7 +150,7 @@ impl<'a> Translator<'a> {
                     let answer = self.answered(requests[i].line, &source, &words, found, &config);
                     Answer { kept: explained, ..answer }
                 }
-                Err(reason) => Answer::refused(reason),
+                Err(reason) => Answer::rejected(reason),
             };
         }
         answers
@@ -215,7 +215,7 @@ impl<'a> Translator<'a> {
         config: &SearchConfig,
         glyphs: Option<&Arc<Glyphs>>,
     ) -> Result<Rules, String> {
-        let mut rules = Rules::of(config, source, END);
+        let mut rules = Rules::new(config, source, END);
         let limit = config.limit(source);
         if config.unknown == Unknown::Avoid {
             rules.add(Forbidden { token: UNK, name: "unknown token" });
@@ -263,7 +263,7 @@ impl<'a> Translator<'a> {
     ) -> Answer {
         if found.is_empty() {
             let reason = "no output was found that keeps to all that is asked; a wider beam may find one";
-            return Answer::refused(reason.to_owned());
+            return Answer::rejected(reason.to_owned());
         }
         let output = |hypothesis: Hypothesis| {
             let text = match config.unknown {
@@ -292,7 +292,7 @@ impl<'a> Translator<'a> {
     }
 
     /// The attention of a given target under teacher forcing; the score is that of the target.
-    pub fn force(&self, line: &str, target: &str) -> Translation {
+    pub fn forced_decode(&self, line: &str, target: &str) -> Translation {
         let source = self.source.encode(line);
         if source.is_empty() {
             return Translation::default();
@@ -300,20 +300,21 @@ impl<'a> Translator<'a> {
         let words = self.words(line, self.model.copies());
         let tokens = words.encode(target, self.target);
         let batch = self.batch(&[(cut(&source), &tokens)], &[words.ids()], &[0]);
-        let (log_probability, attention) = self.forced(&batch);
+        let (log_probability, attention) = self.teacher_forced(&batch);
         let attention = attention.into_iter().take(tokens.len()).collect();
         let score = log_probability / batch.targets() as f32;
         let text = words.decode(&tokens, self.target);
-        let forced = Hypothesis { tokens, log_probability, score, attention, truncated: false };
-        self.translation(&source, &words, text, forced)
+        let target = Hypothesis { tokens, log_probability, score, attention, truncated: false };
+        self.translation(&source, &words, text, target)
     }
 
     /// The log-probability of the target of a batch of one pair, and the attention of each of its tokens.
-    fn forced(&self, batch: &Batch) -> (f32, Vec<TokenAttention>) {
+    fn teacher_forced(&self, batch: &Batch) -> (f32, Vec<TokenAttention>) {
         let pass = Pass::inference(self.params);
         let losses = self.model.loss(&pass, batch, 0.0).of_rows.to_vec();
-        let Sequence { weights, pointing, .. } = self.model.sequence(&pass, batch);
-        let attention = self.network().attention(weights.as_ref().map(Var::value), pointing.as_ref());
+        let output = self.model.sequence(&pass, batch);
+        let weights = output.weights.as_ref().map(Var::value);
+        let attention = self.network().attention(weights, output.pointing.as_ref());
         (-losses.iter().sum::<f32>(), attention.unwrap_or_default())
     }
 
@@ -346,8 +347,8 @@ impl<'a> Translator<'a> {
 
 impl Answer {
     /// An answer without an output.
-    fn refused(reason: String) -> Answer {
-        Answer { refused: Some(reason), ..Answer::default() }
+    fn rejected(reason: String) -> Answer {
+        Answer { rejected: Some(reason), ..Answer::default() }
     }
 }
 

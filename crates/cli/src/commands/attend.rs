@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let shown = shown(arguments, &loaded)?;
     let translator = Translator { attention: true, shown, ..Translator::from(&loaded) };
     let translation = match &arguments.target {
-        Some(target) => translator.force(&text, target),
+        Some(target) => translator.forced_decode(&text, target),
         None => translator.translate(&[&text], &loaded.search).remove(0),
     };
     warn_of_cut(&translation);

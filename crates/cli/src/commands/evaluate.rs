@@ -122,7 +122,7 @@ fn evaluate_translator(arguments: &Arguments, folder: &Folder, pairs: &[Pair]) -
         numbered.map(|(number, pair)| Request { number, ..Request::of(&pair.source) }).collect();
     let answers = Translator::from(&loaded).answer(&requests, &search);
     for (number, answer) in (1..).zip(&answers) {
-        if let Some(reason) = &answer.refused {
+        if let Some(reason) = &answer.rejected {
             eprintln!("warning: line {number} has no output: {reason}");
         }
     }

@@ -147,7 +147,7 @@ fn dictionary(path: &Path) -> Result<Dictionary, Failure> {
 
 /// Says on the standard error what there is to say of an answer.
 fn tell(number: usize, answer: &Answer, explain: bool) {
-    if let Some(reason) = &answer.refused {
+    if let Some(reason) = &answer.rejected {
         eprintln!("warning: line {number} has no output: {reason}");
     }
     if answer.outputs.iter().any(|output| output.cut) {
@@ -155,7 +155,7 @@ fn tell(number: usize, answer: &Answer, explain: bool) {
             "warning: line {number} is longer than {LONGEST_SOURCE} tokens; the rest of it was left out"
         );
     }
-    if explain && answer.refused.is_none() {
+    if explain && answer.rejected.is_none() {
         let kept = if answer.kept.is_empty() { "nothing".to_owned() } else { answer.kept.join("; ") };
         eprintln!("line {number} keeps to: {kept}");
     }

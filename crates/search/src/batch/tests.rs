@@ -53,7 +53,7 @@ struct Case {
 impl Case {
     fn input(&self) -> SearchInput {
         let tokens = [self.source, 3];
-        let mut rules = Rules::of(&self.config, tokens.len(), END);
+        let mut rules = Rules::new(&self.config, tokens.len(), END);
         if let Some(token) = self.phrase {
             rules.add(Phrases { phrases: vec![vec![token]], texts: Vec::new(), end: END });
         }
@@ -73,20 +73,20 @@ impl Case {
 fn configs() -> impl Strategy<Value = SearchConfig> {
     let widths = (1usize..3, 1usize..4, 1usize..4, any::<bool>(), 0u64..3);
     let rules = (1usize..7, 0usize..3, 0usize..3, prop_oneof![Just(0.0f32), 0.1f32..1.0]);
-    (widths, rules).prop_map(|((groups, width, n_best, samples, seed), (limit, least, ngram, coverage))| {
-        SearchConfig {
+    (widths, rules).prop_map(
+        |((groups, width, n_best, samples, seed), (limit, min_length, ngram, coverage))| SearchConfig {
             method: if samples { Method::Sample } else { Method::Beam },
             beam_size: groups * width,
             beam_groups: groups,
             n_best: if samples { n_best } else { n_best.min(groups * width) },
             max_length: Some(limit),
-            min_length: least,
+            min_length,
             no_repeat_ngram: ngram,
             coverage_penalty: coverage,
             sampling: SamplingConfig { seed, ..SamplingConfig::default() },
             ..SearchConfig::default()
-        }
-    })
+        },
+    )
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -151,7 +151,7 @@ fn ten_thousand_sources_leave_nothing_behind() {
     const SOURCES: u64 = 10_000;
     let mut batch = DecodeBatch::new(ByRows::new(Hashed::default()));
     let config = Arc::new(SearchConfig { beam_size: 3, max_length: Some(4), ..SearchConfig::default() });
-    let (mut joined, mut finished, mut most) = (0, 0, 0);
+    let (mut joined, mut finished, mut max_rows) = (0, 0, 0);
     while joined < SOURCES || !batch.is_empty() {
         let count = (32 - batch.live.len() as u64).min(SOURCES - joined);
         let input = |id| SearchInput::new([id as u32], Rules::default(), Arc::clone(&config));
@@ -159,12 +159,12 @@ fn ten_thousand_sources_leave_nothing_behind() {
         (joined..joined + count).filter(|id| id % 16 == 0).for_each(|id| batch.cancel(RequestId(id)));
         joined += count;
         finished += batch.step().len() as u64;
-        most = most.max(batch.rows());
+        max_rows = max_rows.max(batch.rows());
         assert_eq!(Arc::strong_count(&batch.model.model.rows) - 1, batch.rows());
         batch.model.requests.borrow_mut().clear();
     }
     assert_eq!(finished, SOURCES - SOURCES / 16);
-    assert!(most <= 3 * 32 && batch.state.is_none() && batch.live.is_empty(), "{most} rows");
+    assert!(max_rows <= 3 * 32 && batch.state.is_none() && batch.live.is_empty(), "{max_rows} rows");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_canceled_source_frees_its_rows() {
         ..SearchConfig::default()
     });
     let input =
-        |id| (RequestId(id), SearchInput::new([id as u32], Rules::of(&config, 1, END), Arc::clone(&config)));
+        |id| (RequestId(id), SearchInput::new([id as u32], Rules::new(&config, 1, END), Arc::clone(&config)));
     batch.add(vec![input(1), input(2), input(3)]);
     batch.cancel(RequestId(3));
     batch.step();

@@ -154,7 +154,7 @@ proptest! {
     ) {
         let model = ByRows::new(RandomModel::new(seed));
         let config = Arc::new(SearchConfig { no_repeat_ngram, min_length: least, ..config });
-        let input = SearchInput::new([2, 3], Rules::of(&config, 2, END), Arc::clone(&config));
+        let input = SearchInput::new([2, 3], Rules::new(&config, 2, END), Arc::clone(&config));
         let (mut state, _) = model.init(&[&input]);
         let mut beam = Beam::new(Decoding::new(input, (START, END), &[]));
         state = vec![state[0]; beam.rows()];

@@ -50,8 +50,8 @@ pub trait Constraint: Debug {
 pub struct Rules(Vec<Box<dyn Constraint>>);
 
 impl Rules {
-    /// What a config asks of every output for a source of so many tokens.
-    pub fn of(config: &SearchConfig, source: usize, end: u32) -> Rules {
+    /// Rules of a config for the outputs of a source of `source` tokens.
+    pub fn new(config: &SearchConfig, source: usize, end: u32) -> Rules {
         let mut rules = Rules::default();
         let (least, limit) = (config.least(source), config.limit(source));
         if least > 0 {

@@ -105,7 +105,7 @@ fn a_prefix_can_be_copied() {
     assert!(answers[0].outputs[0].text.starts_with("Zoe now"), "{answers:?}");
     assert_eq!(answers[0].outputs[0].target_tokens[0], "Zoe");
     assert_eq!(answers[0].outputs[0].source_tokens[2], "Zoe");
-    assert_eq!(answers[1].refused.as_deref(), Some("the vocabulary does not have \"Ann\""));
+    assert_eq!(answers[1].rejected.as_deref(), Some("the vocabulary does not have \"Ann\""));
 }
 
 /// Where it is asked for, each token comes with how probable it was that it is copied.
@@ -115,12 +115,12 @@ fn the_probability_of_copying_is_shown() {
     for copy in [true, false] {
         let fixture = fixture("", copy);
         let translator = Translator { shown, ..fixture.translator() };
-        let forced = translator.force("please call Zoe", "Tom is called");
+        let forced = translator.forced_decode("please call Zoe", "Tom is called");
         assert_eq!(forced.copying.len(), if copy { 3 } else { 0 });
         assert!(forced.copying.iter().all(|p| (0.01..0.99).contains(p)), "{:?}", forced.copying);
         let written = translator.translate(&["please call Zoe"], &SearchConfig::default()).remove(0);
         assert_eq!(written.copying.len(), if copy { written.target_tokens.len() } else { 0 });
-        assert!(fixture.translator().force("please call Zoe", "Tom").copying.is_empty());
+        assert!(fixture.translator().forced_decode("please call Zoe", "Tom").copying.is_empty());
     }
 }
 

@@ -58,7 +58,7 @@ fn a_forced_target_has_the_score_of_the_search() {
     let config = SearchConfig { beam_size: 4, ..SearchConfig::default() };
     for line in ["Tom chases Jerry", "Jerry"] {
         let found = &translator.translate(&[line], &config)[0];
-        let forced = translator.force(line, &found.text);
+        let forced = translator.forced_decode(line, &found.text);
         let limit = config.limit(found.source_tokens.len());
         if found.target_tokens.len() < limit && forced.target_tokens == found.target_tokens {
             assert!((found.score - forced.score).abs() < 1e-4, "{} and {}", found.score, forced.score);
@@ -73,7 +73,7 @@ fn heads_are_shown_one_by_one_or_as_their_mean() {
     let fixture = with_heads(2);
     let forced = |head| {
         let translator = Translator { shown: Shown { head, ..Shown::default() }, ..fixture.translator() };
-        translator.force("Tom chases Jerry", "汤姆 追逐 杰瑞").attention.concat()
+        translator.forced_decode("Tom chases Jerry", "汤姆 追逐 杰瑞").attention.concat()
     };
     let (mean, first, second) = (forced(None), forced(Some(0)), forced(Some(1)));
     assert_eq!(mean.len(), 9);
@@ -108,7 +108,7 @@ fn the_rules_of_couplets_are_kept() {
                 assert!(broken.is_empty(), "{line} / {second:?}: {broken:?}");
             }
             assert!(
-                answers[5].outputs.is_empty() && answers[5].refused.is_some(),
+                answers[5].outputs.is_empty() && answers[5].rejected.is_some(),
                 "one character is left for 14 places"
             );
         }
@@ -176,7 +176,7 @@ fn an_ensemble_has_the_larger_limit() {
     let config = SearchConfig { beam_size: 1, min_length: 20, ..SearchConfig::default() };
     let answer = |translator: Translator| translator.answer(&[Request::of("Jerry")], &config).remove(0);
     let alone = answer(one.translator());
-    assert_eq!(alone.refused.as_deref(), Some("at least 20 tokens are asked for, and at most 12"));
+    assert_eq!(alone.rejected.as_deref(), Some("at least 20 tokens are asked for, and at most 12"));
     other.search.target_lengths = TargetLengths { longest: 15, largest_ratio: 15.0 };
     let together = answer(Translator { others: &[other], ..one.translator() });
     assert!((20..=40).contains(&together.outputs[0].target_tokens.len()), "{together:?}");
