@@ -103,9 +103,26 @@ impl Beam {
     /// Takes a group's step. `taken` are the tokens that the groups before it have chosen. Returns the parents of the new live
     /// hypotheses; none if the group ends.
     fn advance_group(&mut self, group: usize, rows: StepRows, taken: &mut Vec<u32>) -> Vec<usize> {
+        let (parents, live): (Vec<usize>, Vec<Live>) = self.extend(group, rows, taken).into_iter().unzip();
+        if self.length >= self.decoding.limit {
+            self.truncate(group, live);
+            return Vec::new();
+        }
+        self.groups[group].live = live;
+        if self.is_done(group) {
+            self.groups[group].ended = true;
+            return Vec::new();
+        }
+        let live = self.groups[group].live.iter();
+        taken.extend(live.filter_map(|live| live.last).map(|last| self.history.token(last)));
+        parents
+    }
+
+    /// Extends the live hypotheses of a group. Those that end are finished, the best others are returned with their parents.
+    fn extend(&mut self, group: usize, rows: StepRows, taken: &[u32]) -> Vec<(usize, Live)> {
         let extensions = self.extensions(&self.groups[group].live, rows.scores, taken);
         let live = std::mem::take(&mut self.groups[group].live);
-        let (mut parents, mut next): (Vec<usize>, Vec<Live>) = (Vec::new(), Vec::new());
+        let mut next = Vec::new();
         for (extensions, width) in divided(extensions, self.width()) {
             let mut extended = 0;
             for (rank, extension) in extensions.into_iter().take(extensions_of(width)).enumerate() {
@@ -123,24 +140,11 @@ impl Beam {
                     extended += 1;
                     let attention = self.decoding.attention(rows, parent);
                     let last = Some(self.history.push(token, previous, attention));
-                    parents.push(parent);
-                    next.push(Live { log_probability, last, greedy });
+                    next.push((parent, Live { log_probability, last, greedy }));
                 }
             }
         }
-        if self.length >= self.decoding.limit {
-            self.truncate(group, std::mem::take(&mut next));
-        }
-        self.groups[group].live = next;
-        if self.is_done(group) {
-            self.groups[group].ended = true;
-        }
-        let Group { live, ended, .. } = &self.groups[group];
-        if *ended || live.is_empty() {
-            return Vec::new();
-        }
-        taken.extend(live.iter().filter_map(|live| live.last).map(|last| self.history.token(last)));
-        parents
+        next
     }
 
     /// All extensions, the best first; ties are broken by parent and token, so that results are reproducible.
