@@ -5,7 +5,9 @@ use crate::ours::median;
 use crate::workload::{LENGTH, Workload};
 use anyhow::Result;
 use couplet_data::{END, START};
-use couplet_nn::{AttentionKind, Batch, ModelConfig, Pass, ReaderKind, Seq2Seq, Training, WriterKind};
+use couplet_nn::{
+    AttentionKind, Batch, DecoderKind, EncoderKind, ForwardPass, ModelConfig, Seq2Seq, Training,
+};
 use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Isa, Params, Tape};
 use std::time::Instant;
@@ -24,12 +26,12 @@ pub(crate) struct Arguments {
 }
 
 /// The first is what the others are compared with.
-const MODELS: [(&str, ReaderKind, WriterKind, AttentionKind); 5] = [
-    ("lstm, additive", ReaderKind::Lstm, WriterKind::Lstm, AttentionKind::Additive),
-    ("gru, additive", ReaderKind::Gru, WriterKind::Gru, AttentionKind::Additive),
-    ("rnn, additive", ReaderKind::Rnn, WriterKind::Rnn, AttentionKind::Additive),
-    ("lstm, dot", ReaderKind::Lstm, WriterKind::Lstm, AttentionKind::Dot),
-    ("lstm, general", ReaderKind::Lstm, WriterKind::Lstm, AttentionKind::General),
+const MODELS: [(&str, EncoderKind, DecoderKind, AttentionKind); 5] = [
+    ("lstm, additive", EncoderKind::Lstm, DecoderKind::Lstm, AttentionKind::Additive),
+    ("gru, additive", EncoderKind::Gru, DecoderKind::Gru, AttentionKind::Additive),
+    ("rnn, additive", EncoderKind::Rnn, DecoderKind::Rnn, AttentionKind::Additive),
+    ("lstm, dot", EncoderKind::Lstm, DecoderKind::Lstm, AttentionKind::Dot),
+    ("lstm, general", EncoderKind::Lstm, DecoderKind::Lstm, AttentionKind::General),
 ];
 
 struct Part {
@@ -45,7 +47,7 @@ struct Part {
 
 impl Part {
     fn new(
-        (name, reader, writer, score): (&'static str, ReaderKind, WriterKind, AttentionKind),
+        (name, reader, writer, score): (&'static str, EncoderKind, DecoderKind, AttentionKind),
         device: &Device,
         batch: &Batch,
     ) -> Result<Part> {
@@ -55,7 +57,7 @@ impl Part {
         let mut params = Params::new(device, 1);
         let vocabulary = Workload::W1.sizes().source_vocabulary;
         let model = Seq2Seq::new(&mut params, &config, vocabulary, vocabulary)?;
-        let width = config.encoder.width(vocabulary);
+        let width = model.source_width();
         let depth = score.score().map_or(0, |score| config.attention.key_width(score, width));
         let arithmetic = arithmetic(&params, batch, depth + width) / 1e9;
         Ok(Part { name, model, params, adam: Optimizer::adam().clipped(1.0), arithmetic, times: Vec::new() })
@@ -64,7 +66,7 @@ impl Part {
     fn step(&mut self, batch: &Batch) {
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: 1, update: 0 };
-        let loss = self.model.loss(&Pass::training(&self.params, training), batch, 0.0).mean;
+        let loss = self.model.loss(&ForwardPass::training(&self.params, training), batch, 0.0).mean;
         tape.backward(&loss, &mut self.params);
         self.adam.step(&mut self.params, 1e-3);
     }
@@ -88,14 +90,14 @@ impl Part {
 /// Multiplications and additions of a training step. Every weight is multiplied with each of its rows, once forward and twice back;
 /// every row of the target has an energy with each source step, of `reach` terms together with the sum of the values.
 fn arithmetic(params: &Params, batch: &Batch, reach: usize) -> f64 {
-    let (sources, targets) = (batch.source.rows.total(), batch.input.rows.total());
+    let (sources, targets) = (batch.source.layout.total(), batch.input.layout.total());
     let of_param = |param| {
         let name = params.name(param);
         let tensor = params.tensor(param);
         let rows = match name {
             _ if name.contains("embedding") || tensor.rows() == 1 => 0,
             _ if name.starts_with("encoder") || name.starts_with("attention.key") => sources,
-            _ if name.starts_with("bridge") => batch.source.rows.batch(),
+            _ if name.starts_with("bridge") => batch.source.layout.batch(),
             _ => targets,
         };
         rows * tensor.rows() * tensor.columns()

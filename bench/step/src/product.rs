@@ -129,7 +129,7 @@ mod tests {
         let mut again = Params::new(params.device(), config.train.seed);
         let model = corpus.model(&mut again, &config).unwrap();
         let batch = first_batches(&config, &corpus, 1).unwrap().remove(0);
-        let pass = couplet_nn::Pass::inference(&params);
+        let pass = couplet_nn::ForwardPass::inference(&params);
         let expected = corpus.loss(&model, &pass, &batch, &config).mean.value().item();
 
         let mut run = Run::new(config, corpus, &device).unwrap();

@@ -3,7 +3,7 @@
 use crate::model::{Batch, Model, Sizes};
 use clap::ValueEnum;
 use couplet_data::{END, START};
-use couplet_nn::{BridgeKind, ModelConfig, Pass, ReaderKind, Seq2Seq, WriterKind};
+use couplet_nn::{BridgeKind, DecoderKind, EncoderKind, ForwardPass, ModelConfig, Seq2Seq};
 use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::random::Stream;
 use couplet_tensor::{Device, Params, Tape, Tensor, Var};
@@ -101,8 +101,9 @@ pub(crate) fn transformer() -> ModelConfig {
     let mut config = ModelConfig::default();
     let (encoder, decoder) = (&mut config.encoder, &mut config.decoder);
     (encoder.kind, encoder.hidden, encoder.layers, encoder.dropout) =
-        (ReaderKind::Transformer, 1024.into(), Some(3), 0.0);
-    (decoder.kind, decoder.hidden, decoder.layers, decoder.dropout) = (WriterKind::Transformer, 1024, 3, 0.0);
+        (EncoderKind::Transformer, 1024.into(), Some(3), 0.0);
+    (decoder.kind, decoder.hidden, decoder.layers, decoder.dropout) =
+        (DecoderKind::Transformer, 1024, 3, 0.0);
     config
 }
 
@@ -131,7 +132,7 @@ impl Learner {
             Learner::Recurrent(model, batch) => model.loss(params, Some(tape), batch, 0.0),
             Learner::Transformer(model, batch) => {
                 let training = couplet_nn::Training { tape, seed: 1, update: 0 };
-                model.loss(&Pass::training(params, training), batch, 0.0).mean
+                model.loss(&ForwardPass::training(params, training), batch, 0.0).mean
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use couplet_data::random::Random;
 use couplet_data::{END, SPECIAL, START, Tokenizer, UNK};
-use couplet_nn::{Batch, LabeledBatch, Packed, Pass, ScoreRequest, StepRequest, Training};
+use couplet_nn::{Batch, ForwardPass, LabeledBatch, PackedTokens, ScoreRequest, StepRequest, Training};
 use couplet_search::{
     AutoregressiveModel, Loaded, LoadedClassifier, Network, Rules, SearchInput, Shown, TokenScores,
 };
@@ -45,8 +45,10 @@ impl Cost {
                 let pairs: Vec<(&[u32], &[u32])> =
                     sources.iter().copied().zip(targets.iter().map(Vec::as_slice)).collect();
                 // What a model that copies can copy.
-                let copied =
-                    loaded.model.copies().then(|| sequences(count, tokens, vocabularies[1], &mut random));
+                let copied = loaded
+                    .model
+                    .supports_copy()
+                    .then(|| sequences(count, tokens, vocabularies[1], &mut random));
                 let copied: Option<Vec<&[u32]>> =
                     copied.as_ref().map(|copied| copied.iter().map(Vec::as_slice).collect());
                 let (reading, writing) = searched(loaded, &sources, copied.as_deref());
@@ -73,13 +75,13 @@ impl Cost {
             .map(|tokens| {
                 let texts = sequences(count, tokens, vocabulary, &mut random);
                 let texts: Vec<&[u32]> = texts.iter().map(Vec::as_slice).collect();
-                let packed = Packed::new(&texts, &numbers(count));
+                let packed = PackedTokens::new(&texts, &numbers(count));
                 let beside = vec![0.0; count * loaded.features.width()];
                 let reading = least(|| {
-                    let pass = Pass::inference(&loaded.params);
+                    let pass = ForwardPass::inference(&loaded.params);
                     drop(loaded.model.log_probabilities(&pass, &packed, &beside));
                 });
-                let batch = LabeledBatch::new(&texts, &vec![0; count], &numbers(count)).with_beside(beside);
+                let batch = LabeledBatch::new(&texts, &vec![0; count], &numbers(count)).with_features(beside);
                 let learning = learned(&loaded.model, &mut loaded.params, |model, pass| {
                     model.loss(pass, &batch, 0.0).mean
                 });
@@ -136,11 +138,11 @@ fn best_token(scores: &TokenScores) -> u32 {
 }
 
 /// The time of a loss and its gradients.
-fn learned<M>(model: &M, params: &mut Params, loss: impl Fn(&M, &Pass) -> Var) -> f64 {
+fn learned<M>(model: &M, params: &mut Params, loss: impl Fn(&M, &ForwardPass) -> Var) -> f64 {
     least(|| {
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: 1, update: 1 };
-        let loss = loss(model, &Pass::training(params, training));
+        let loss = loss(model, &ForwardPass::training(params, training));
         tape.backward(&loss, params);
         params.zero_gradients();
         params.device().synchronize();

@@ -3,7 +3,7 @@
 use crate::places::{LEAST_FOR_PARTS, LENGTHS, PARTS, bin_of, part_of};
 use couplet_data::{LabeledTexts, Pair, UNK, in_order};
 use couplet_metrics::{Accuracy, bleu};
-use couplet_nn::Pass;
+use couplet_nn::ForwardPass;
 use couplet_search::{Loaded, LoadedClassifier, Translator};
 use couplet_tensor::SequenceLayout;
 use couplet_train::{Examples, LabeledExamples, assess, mean_loss};
@@ -87,7 +87,7 @@ impl Quality {
 
     /// Of a translator.
     pub(crate) fn of_translator(loaded: &Loaded, pairs: &[Pair]) -> Quality {
-        let examples = Examples::new(pairs, &loaded.source, &loaded.target, loaded.model.copies());
+        let examples = Examples::new(pairs, &loaded.source, &loaded.target, loaded.model.supports_copy());
         let sources: Vec<&str> = pairs.iter().map(|pair| pair.source.as_str()).collect();
         let targets: Vec<&str> = pairs.iter().map(|pair| pair.target.as_str()).collect();
         let written = Translator::from(loaded).translate(&sources, &loaded.search);
@@ -147,12 +147,12 @@ fn right_tokens(loaded: &Loaded, examples: &Examples) -> Vec<Vec<bool>> {
     let mut right = vec![Vec::new(); examples.len()];
     for numbers in in_order(&examples.costs(), BATCH_TOKENS) {
         let batch = examples.batch(&numbers, &loaded.model);
-        let likeliest = loaded.model.likeliest(&Pass::inference(&loaded.params), &batch);
-        let of_rows = likeliest
+        let predicted = loaded.model.predict_teacher_forced(&ForwardPass::inference(&loaded.params), &batch);
+        let of_rows = predicted
             .iter()
             .zip(&batch.output)
-            .map(|(&likely, &wanted)| wanted != UNK && likely == Some(wanted));
-        for (&number, of_pair) in numbers.iter().zip(by_sequence(&batch.input.rows, of_rows)) {
+            .map(|(&predicted, &wanted)| wanted != UNK && predicted == Some(wanted));
+        for (&number, of_pair) in numbers.iter().zip(by_sequence(&batch.input.layout, of_rows)) {
             right[number as usize] = of_pair;
         }
     }

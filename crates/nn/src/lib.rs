@@ -1,20 +1,20 @@
-//! The models of couplet: an encoder reads, attention looks, a decoder writes.
+//! The models of couplet: an encoder, attention, a decoder.
 //!
 //! 1. [`Batch`] packs pairs of token sequences.
-//! 2. The [`encoder`] reads the source and returns [`Encoded`]: states, and how each layer ended.
-//! 3. The [`context`] makes one vector of them, which the [`bridge`] turns into the decoder's first states or which enters
-//!    every step; the [`attention`] makes keys and values of the states.
-//! 4. The [`decoder`] writes, either step by step for search or a whole sequence at once for training: a [`DecoderState`]
-//!    in, logits or features out.
-//! 5. [`Seq2Seq`] joins them; [`Seq2Seq::loss`] is the whole forward pass.
+//! 2. An [input layer](inputs::InputLayer) turns the source into vectors, and an [`Encoder`] these into hidden states: [`Encoded`].
+//! 3. A [`Decoder`] predicts the target from them, step by step in a search or a whole sequence at once in training. A recurrent one,
+//!    `decoders/recurrent.rs`, gets a context vector and attends to the encoder's states.
+//! 4. A [`DecoderState`] is what a decoder keeps between two steps: rows of hypotheses, which can be selected and joined.
+//! 5. [`Seq2Seq`] joins encoder and decoder; [`Seq2Seq::loss`] is the whole forward pass.
 //!
-//! A [`Classifier`] has the same encoders, and a label where the others have a decoder; [`Classifier::loss`] is its forward
-//! pass. A [`LanguageModel`] has the recurrent ones of them, and says after each token which one it expects next.
+//! A [`Classifier`] has the same encoders, and a label instead of a decoder. A [`LanguageModel`] has a causal encoder, and predicts the next
+//! token after each.
 //!
-//! A [`Pass`] says whether it learns: then weights are on a tape and numbers are dropped.
+//! Modules are built by a [`ModelBuilder`], which names their parameters. A [`ForwardPass`] gives them their weights; in training, these
+//! are on a tape and dropout is active.
 //!
 //! ```
-//! use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq};
+//! use couplet_nn::{Batch, ForwardPass, ModelConfig, Seq2Seq};
 //! use couplet_tensor::{Device, Params};
 //!
 //! let mut config = ModelConfig::default();
@@ -24,39 +24,35 @@
 //! let model = Seq2Seq::new(&mut params, &config, 10, 12)?;
 //!
 //! let batch = Batch::new(&[(&[5, 6, 7], &[8, 9])], &[0], 2, 3);
-//! let loss = model.loss(&Pass::inference(&params), &batch, 0.0);
-//! assert!((loss.mean.value().item() - 12f32.ln()).abs() < 0.2); // it knows nothing yet: all of 12 tokens are alike
+//! let loss = model.loss(&ForwardPass::inference(&params), &batch, 0.0);
+//! assert!((loss.mean.value().item() - 12f32.ln()).abs() < 0.2); // untrained: all of 12 tokens are equally probable
 //! # Ok::<(), couplet_nn::ConfigError>(())
 //! ```
 
 mod activation;
 pub mod attention;
-pub mod bridge;
+mod builder;
 mod cell;
-mod classifier;
 mod config;
-pub mod context;
-mod convolution;
-pub mod decoder;
-pub mod encoder;
-mod language_model;
-pub mod layer;
-mod noise;
+pub mod decoders;
+pub mod encoders;
+mod forward;
+pub mod inputs;
+pub mod layers;
+mod models;
 pub mod parts;
-mod pass;
 mod request;
-mod seq2seq;
-mod shortcut;
+mod state;
 #[cfg(test)]
 mod testing;
 mod tokens;
-mod transformer;
 pub mod weights;
+mod word_dropout;
 
 pub use activation::ActivationKind;
 pub use attention::{AttentionKind, ScoreKind};
-pub use cell::{Cell, CellKind, ReaderKind, WriterKind};
-pub use classifier::Classifier;
+pub use builder::ModelBuilder;
+pub use cell::{Cell, CellKind};
 pub use config::{
     AttentionConfig, Bidirectional, BridgeKind, ClassifierConfig, ClassifierHeadConfig, ConfigError,
     ContextConfig, ContextKind, ContextUse, DecoderConfig, EmbeddingConfig, EncoderConfig, FeedForwardKind,
@@ -64,10 +60,10 @@ pub use config::{
     OnlyLayer, OutputKind, PoolingConfig, PoolingKind, PositionKind, QueryKind, QueryLayer, ReadoutKind,
     Sizes, StateShape, Tied,
 };
-pub use decoder::{DecoderState, Sequence, Sights, Stepped};
-pub use encoder::{Encoded, Encoder};
-pub use language_model::{LanguageModel, ReadState};
-pub use pass::{Pass, Training};
+pub use decoders::{AttentionShape, Decoder, DecoderKind, DecoderOutput, StepOutput};
+pub use encoders::{CausalEncoder, Encoded, Encoder, EncoderKind, SourceEncoder};
+pub use forward::{ForwardPass, Training};
+pub use models::{Classifier, LanguageModel, LossStats, Seq2Seq};
 pub use request::{ScoreRequest, StepRequest};
-pub use seq2seq::{Loss, Seq2Seq};
-pub use tokens::{Batch, LabeledBatch, NextTokens, Packed};
+pub use state::DecoderState;
+pub use tokens::{Batch, LabeledBatch, NextTokens, PackedTokens};

@@ -1,6 +1,6 @@
 //! What the tests of several modules share.
 
-use crate::encoder::Encoded;
+use crate::encoders::Encoded;
 use couplet_tensor::{Device, Params, SequenceLayout, Tensor, Var};
 
 /// Gives parameters other values, by name.
@@ -29,9 +29,9 @@ pub(crate) fn matrix(rows: &[&[f32]]) -> Var {
 pub(crate) fn two_sources() -> Encoded {
     Encoded {
         states: matrix(&[&[1.0, 2.0], &[7.0, 8.0], &[3.0, -4.0], &[5.0, -1.0]]),
-        rows: SequenceLayout::new(&[3, 1]).into(),
-        last: vec![vec![matrix(&[&[5.0, -1.0], &[7.0, 8.0]])]],
-        end: None,
-        values: None,
+        layout: SequenceLayout::new(&[3, 1]).into(),
+        summary: Some(matrix(&[&[5.0, -1.0], &[7.0, 8.0]])),
+        final_states: vec![vec![matrix(&[&[5.0, -1.0], &[7.0, 8.0]])]],
+        attention_values: None,
     }
 }

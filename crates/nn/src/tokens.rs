@@ -6,20 +6,21 @@ use std::sync::Arc;
 
 /// Sequences of tokens, packed: row by row as [`SequenceLayout`] orders them.
 #[derive(Clone, Debug)]
-pub struct Packed {
+pub struct PackedTokens {
     /// The tokens of all rows.
     pub tokens: Vec<u32>,
-    /// How they are packed.
-    pub rows: Arc<SequenceLayout>,
+    /// Layout of the sequences.
+    pub layout: Arc<SequenceLayout>,
 }
 
-impl Packed {
+impl PackedTokens {
     /// Packs sequences; each has a number that stays the same in every batch.
-    pub fn new(sequences: &[&[u32]], examples: &[u32]) -> Packed {
+    pub fn new(sequences: &[&[u32]], examples: &[u32]) -> PackedTokens {
         let lengths: Vec<usize> = sequences.iter().map(|tokens| tokens.len()).collect();
-        let rows = SequenceLayout::with_examples(&lengths, examples);
-        let token = |(place, step): (usize, usize)| sequences[rows.sorted_indices()[place] as usize][step];
-        Packed { tokens: rows.places().map(token).collect(), rows: Arc::new(rows) }
+        let layout = SequenceLayout::with_examples(&lengths, examples);
+        let token =
+            |(sequence, step): (usize, usize)| sequences[layout.sorted_indices()[sequence] as usize][step];
+        PackedTokens { tokens: layout.places().map(token).collect(), layout: Arc::new(layout) }
     }
 }
 
@@ -27,9 +28,9 @@ impl Packed {
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// What the encoder reads.
-    pub source: Packed,
+    pub source: PackedTokens,
     /// What the decoder reads: the start token, then the target.
-    pub input: Packed,
+    pub input: PackedTokens,
     /// What it should write, row by row: the target, then the end token.
     pub output: Vec<u32>,
     /// For each place of the target's order, the place of its source.
@@ -43,12 +44,12 @@ impl Batch {
     pub fn new(pairs: &[(&[u32], &[u32])], examples: &[u32], start: u32, end: u32) -> Batch {
         let sources: Vec<&[u32]> = pairs.iter().map(|(source, _)| *source).collect();
         let inputs: Vec<Vec<u32>> = pairs.iter().map(|(_, target)| [&[start], *target].concat()).collect();
-        let source = Packed::new(&sources, examples);
-        let input = Packed::new(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>(), examples);
-        let (rows, order) = (&input.rows, input.rows.sorted_indices());
+        let source = PackedTokens::new(&sources, examples);
+        let input = PackedTokens::new(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>(), examples);
+        let (rows, order) = (&input.layout, input.layout.sorted_indices());
         let next =
             |(place, step): (usize, usize)| pairs[order[place] as usize].1.get(step).copied().unwrap_or(end);
-        let place_of = source.rows.unsorted_indices();
+        let place_of = source.layout.unsorted_indices();
         let source_of = order.iter().map(|&pair| place_of[pair as usize]).collect();
         Batch { output: rows.places().map(next).collect(), source_of, source, input, copied: None }
     }
@@ -59,7 +60,7 @@ impl Batch {
     pub fn copying(mut self, sources: &[&[u32]], vocabulary: usize, unknown: u32) -> Batch {
         let behind = |token: &&mut u32| **token as usize >= vocabulary;
         self.input.tokens.iter_mut().filter(behind).for_each(|token| *token = unknown);
-        let rows = &self.input.rows;
+        let rows = &self.input.layout;
         let of = rows.places().map(|(place, _)| rows.sorted_indices()[place]).collect();
         Batch { copied: Some(CopySource::new(sources, of)), ..self }
     }
@@ -79,7 +80,7 @@ impl Batch {
 #[derive(Clone, Debug)]
 pub struct NextTokens {
     /// What the model reads: all tokens but the last of each text.
-    pub input: Packed,
+    pub input: PackedTokens,
     /// The token behind each of these, row by row.
     pub output: Vec<u32>,
 }
@@ -88,10 +89,10 @@ impl NextTokens {
     /// Packs texts of two tokens or more; each has a number that stays the same in every batch.
     pub fn new(texts: &[&[u32]], examples: &[u32]) -> NextTokens {
         let inputs: Vec<&[u32]> = texts.iter().map(|text| &text[..text.len() - 1]).collect();
-        let input = Packed::new(&inputs, examples);
-        let order = input.rows.sorted_indices();
+        let input = PackedTokens::new(&inputs, examples);
+        let order = input.layout.sorted_indices();
         let next = |(place, step): (usize, usize)| texts[order[place] as usize][step + 1];
-        NextTokens { output: input.rows.places().map(next).collect(), input }
+        NextTokens { output: input.layout.places().map(next).collect(), input }
     }
 
     /// How many tokens are to be predicted.
@@ -104,9 +105,9 @@ impl NextTokens {
 #[derive(Clone, Debug)]
 pub struct LabeledBatch {
     /// What the encoder reads.
-    pub texts: Packed,
-    /// The numbers beside each text, in the order in which the texts were given: one vector after the other.
-    pub beside: Vec<f32>,
+    pub texts: PackedTokens,
+    /// The tabular features of each text, in the order in which the texts were given: one vector after the other.
+    pub features: Vec<f32>,
     /// The label of the text at each place.
     pub labels: Vec<u32>,
 }
@@ -115,14 +116,14 @@ impl LabeledBatch {
     /// Packs texts with their labels; each has a number that stays the same in every batch.
     pub fn new(texts: &[&[u32]], labels: &[u32], examples: &[u32]) -> LabeledBatch {
         assert_eq!(texts.len(), labels.len(), "a label for each text");
-        let texts = Packed::new(texts, examples);
-        let labels = texts.rows.sorted_indices().iter().map(|&text| labels[text as usize]).collect();
-        LabeledBatch { texts, beside: Vec::new(), labels }
+        let texts = PackedTokens::new(texts, examples);
+        let labels = texts.layout.sorted_indices().iter().map(|&text| labels[text as usize]).collect();
+        LabeledBatch { texts, features: Vec::new(), labels }
     }
 
-    /// With the numbers beside each text, one vector after the other.
-    pub fn with_beside(self, beside: Vec<f32>) -> LabeledBatch {
-        LabeledBatch { beside, ..self }
+    /// With the tabular features of each text, one vector after the other.
+    pub fn with_features(self, features: Vec<f32>) -> LabeledBatch {
+        LabeledBatch { features, ..self }
     }
 }
 

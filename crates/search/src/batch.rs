@@ -98,8 +98,11 @@ impl<M: AutoregressiveModel> DecodeBatch<M> {
         events
     }
 
-    /// Starts the searches of the added sources. Returns those that are rejected.
+    /// Starts the searches of the added sources, which may have to wait for an empty batch. Returns those that are rejected.
     fn join(&mut self) -> Vec<(RequestId, SearchEvent)> {
+        if self.state.is_some() && !self.model.can_append() {
+            return Vec::new();
+        }
         let (mut joining, mut rejected) = (Vec::new(), Vec::new());
         for (id, input) in self.added.drain(..) {
             match input.rejection() {

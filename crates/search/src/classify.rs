@@ -6,7 +6,7 @@ use couplet_data::{
     Columns, FeatureColumns, FeatureVectors, FeaturedText, Features, Files, Format, Labels, PaddingSide,
     Tokenizer, Truncation, TruncationSide, Value, in_order,
 };
-use couplet_nn::{Classifier, ClassifierConfig, Packed, Pass};
+use couplet_nn::{Classifier, ClassifierConfig, ForwardPass, PackedTokens};
 use couplet_tensor::{Device, Params};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -175,8 +175,8 @@ pub fn log_probabilities(
             continue;
         }
         let tokens: Vec<&[u32]> = batch.iter().map(|&text| texts[text as usize]).collect();
-        let packed = Packed::new(&tokens, &batch);
-        let of_batch = model.log_probabilities(&Pass::inference(params), &packed, &beside.of(&batch));
+        let packed = PackedTokens::new(&tokens, &batch);
+        let of_batch = model.log_probabilities(&ForwardPass::inference(params), &packed, &beside.of(&batch));
         for (&text, of_text) in batch.iter().zip(of_batch) {
             found[text as usize] = of_text;
         }

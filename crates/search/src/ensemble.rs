@@ -57,6 +57,10 @@ impl<M: AutoregressiveModel> AutoregressiveModel for Ensemble<M> {
         }
     }
 
+    fn can_append(&self) -> bool {
+        self.0.iter().all(AutoregressiveModel::can_append)
+    }
+
     fn bos_eos(&self) -> (u32, u32) {
         self.0[0].bos_eos()
     }

@@ -10,7 +10,9 @@ use crate::score::Scored;
 use crate::search::search_inputs;
 use crate::task::Task;
 use couplet_data::{END, START, Tokenizer, UNK, in_order, pieces};
-use couplet_nn::{LanguageModel, LanguageModelConfig, NextTokens, Pass, ReadState, StepRequest};
+use couplet_nn::{
+    DecoderState, ForwardPass, LanguageModel, LanguageModelConfig, NextTokens, PackedTokens, StepRequest,
+};
 use couplet_tensor::ops::log_softmax;
 use couplet_tensor::{Device, Params};
 use serde::Deserialize;
@@ -158,8 +160,8 @@ pub fn losses(
     for batch in in_order(&lengths, batch_tokens) {
         let of_batch: Vec<&[u32]> = batch.iter().map(|&piece| pieces[piece as usize]).collect();
         let packed = NextTokens::new(&of_batch, &batch);
-        let of_rows = model.loss(&Pass::inference(params), &packed, 0.0).of_rows.to_vec();
-        let rows = &packed.input.rows;
+        let of_rows = model.loss(&ForwardPass::inference(params), &packed, 0.0).per_target.to_vec();
+        let rows = &packed.input.layout;
         for ((place, _), loss) in rows.places().zip(of_rows) {
             found[batch[rows.sorted_indices()[place] as usize] as usize].push(loss);
         }
@@ -174,39 +176,42 @@ struct Network<'a> {
 }
 
 impl AutoregressiveModel for Network<'_> {
-    type State = ReadState;
+    type State = DecoderState;
 
-    /// Prefills prompts of one length.
-    fn init(&self, inputs: &[&SearchInput]) -> (ReadState, Vec<Vec<f32>>) {
-        let length = inputs.first().map_or(0, |input| input.prompt.len());
-        assert!(inputs.iter().all(|input| input.prompt.len() == length), "prompts of different lengths");
-        let (mut state, mut prompts) = (ReadState::default(), vec![Vec::new(); inputs.len()]);
-        for i in 0..length {
-            let tokens: Vec<u32> =
-                inputs.iter().map(|input| if i == 0 { START } else { input.prompt[i - 1] }).collect();
-            let (logits, next) = self.model.step(&Pass::inference(self.params), &tokens, &state);
-            let rows = logits.value().to_vec();
-            let rows = rows.chunks(logits.value().columns().max(1));
-            for ((row, input), prompt) in rows.zip(inputs).zip(&mut prompts) {
-                prompt.push(log_softmax(row)[input.prompt[i] as usize]);
-            }
-            state = next;
+    /// Prefills prompts in one forward pass.
+    fn init(&self, inputs: &[&SearchInput]) -> (DecoderState, Vec<Vec<f32>>) {
+        let fwd = ForwardPass::inference(self.params);
+        let fed = |input: &&SearchInput| {
+            let before_last = input.prompt.split_last().map(|(_, before)| before);
+            before_last.map_or_else(Vec::new, |before| [&[START], before].concat())
+        };
+        let fed: Vec<Vec<u32>> = inputs.iter().map(fed).collect();
+        let examples: Vec<u32> = (0..inputs.len() as u32).collect();
+        let packed = PackedTokens::new(&fed.iter().map(Vec::as_slice).collect::<Vec<_>>(), &examples);
+        let (hidden, state) = self.model.continue_from(&fwd, &packed, &DecoderState::default());
+        let logits = self.model.logits(&fwd, &hidden); // [prompt tokens, vocabulary]
+        let (values, layout) = (logits.value().to_vec(), &packed.layout);
+        let mut prompts = vec![Vec::new(); inputs.len()];
+        for ((sequence, step), logits) in layout.places().zip(values.chunks(logits.columns().max(1))) {
+            let input = layout.sorted_indices()[sequence] as usize;
+            prompts[input].push(log_softmax(logits)[inputs[input].prompt[step] as usize]);
         }
         (state, prompts)
     }
 
-    fn step(&self, tokens: &[u32], state: &ReadState, request: &StepRequest) -> ModelStep<ReadState> {
-        let (logits, state) = self.model.step(&Pass::inference(self.params), tokens, state);
+    fn step(&self, tokens: &[u32], state: &DecoderState, request: &StepRequest) -> ModelStep<DecoderState> {
+        let fwd = ForwardPass::inference(self.params);
+        let (hidden, state) = self.model.step(&fwd, tokens, state);
+        let logits = self.model.logits(&fwd, &hidden); // [rows, vocabulary]
         ModelStep { scores: token_scores(logits.value(), &request.scores), attention: None, state }
     }
 
-    fn select(&self, state: &ReadState, rows: &[u32]) -> ReadState {
+    fn select(&self, state: &DecoderState, rows: &[u32]) -> DecoderState {
         state.select(rows)
     }
 
-    #[expect(clippy::unimplemented, reason = "states cannot be joined yet")]
-    fn append(&self, _state: &mut ReadState, _other: ReadState) {
-        unimplemented!("joined by nn's DecoderState::append")
+    fn append(&self, state: &mut DecoderState, other: DecoderState) {
+        state.append(other);
     }
 
     fn bos_eos(&self) -> (u32, u32) {

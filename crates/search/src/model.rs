@@ -23,6 +23,11 @@ pub trait AutoregressiveModel {
     /// Adds the rows of another state after those of `state`.
     fn append(&self, state: &mut Self::State, other: Self::State);
 
+    /// Returns true if inputs can join rows that are running.
+    fn can_append(&self) -> bool {
+        true
+    }
+
     /// The begin-of-sequence token and the end-of-sequence token.
     fn bos_eos(&self) -> (u32, u32);
 }
@@ -44,6 +49,10 @@ impl<M: AutoregressiveModel> AutoregressiveModel for &M {
 
     fn append(&self, state: &mut M::State, other: M::State) {
         (**self).append(state, other);
+    }
+
+    fn can_append(&self) -> bool {
+        (**self).can_append()
     }
 
     fn bos_eos(&self) -> (u32, u32) {

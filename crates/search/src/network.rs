@@ -2,9 +2,12 @@
 
 use crate::model::{AutoregressiveModel, ModelStep, SearchInput, TokenAttention, TokenScores};
 use couplet_data::{END, START, UNK};
-use couplet_nn::{DecoderState, Packed, Pass, ScoreRequest, Seq2Seq, Sights, StepRequest};
+use couplet_nn::{
+    AttentionShape, DecoderState, ForwardPass, PackedTokens, ScoreRequest, Seq2Seq, StepRequest,
+};
 use couplet_tensor::ops::{CopySource, PointerOutput, copy_mixture, gather_rows, log_softmax, top_k};
-use couplet_tensor::{Params, Tensor, Var};
+use couplet_tensor::{Device, Params, Tensor, Var};
+use std::sync::Arc;
 
 /// A sequence-to-sequence model with its weights.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +20,12 @@ pub struct Network<'a> {
     pub shown: Shown,
 }
 
-/// The state of a [`Network`], a row for each hypothesis.
-#[derive(Clone, Debug)]
+/// The rows of a [`Network`], one for each hypothesis.
+#[derive(Clone, Debug, Default)]
 pub struct NetworkRows {
     decoder: DecoderState,
-    /// The tokens that each row can copy.
-    copy: Option<CopySource>,
+    /// The tokens that each row can copy; none for a model that does not copy.
+    copy: Vec<Arc<[u32]>>,
 }
 
 /// Which part of a model's attention is shown; without a choice, the mean of all.
@@ -37,8 +40,8 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Which of the weights that stand side by side, layer by layer and head by head.
-    fn places(self, Sights { layers, heads }: Sights) -> Vec<usize> {
+    /// The indices of the chosen weights among those of all layers and heads.
+    fn indices(self, AttentionShape { layers, heads }: AttentionShape) -> Vec<usize> {
         let one_of = |one: Option<usize>, all: usize| one.map_or(0..all, |one| one..one + 1);
         let of_layer = |layer: usize| one_of(self.head, heads).map(move |head| layer * heads + head);
         one_of(self.layer, layers).flat_map(of_layer).collect()
@@ -52,8 +55,8 @@ impl Network<'_> {
         weights: Option<&Tensor>,
         pointer: Option<&PointerOutput>,
     ) -> Option<Vec<TokenAttention>> {
-        let (weights, sights) = weights.zip(self.model.sights())?;
-        let (chosen, steps) = (self.shown.places(sights), weights.columns() / (sights.layers * sights.heads));
+        let (weights, shape) = weights.zip(self.model.attention_shape())?;
+        let (chosen, steps) = (self.shown.indices(shape), weights.columns() / (shape.layers * shape.heads));
         let gates = pointer.filter(|_| self.shown.copying).map(|pointer| pointer.gate.value().to_vec());
         let token = |(i, row): (usize, &[f32])| {
             let mean =
@@ -75,44 +78,51 @@ impl AutoregressiveModel for Network<'_> {
     /// If an input has a prompt: a target prefix is a constraint.
     fn init(&self, inputs: &[&SearchInput]) -> (NetworkRows, Vec<Vec<f32>>) {
         assert!(inputs.iter().all(|input| input.prompt.is_empty()), "a prompt for a model with a source");
-        let pass = Pass::inference(self.params);
+        let fwd = ForwardPass::inference(self.params);
         let sources: Vec<&[u32]> = inputs.iter().map(|input| &*input.tokens).collect();
-        let copy: Vec<&[u32]> = inputs.iter().map(|input| &*input.copy).collect();
         let examples: Vec<u32> = (0..sources.len() as u32).collect();
-        let packed = Packed::new(&sources, &examples);
-        let encoded = self.model.encode(&pass, &packed);
-        let decoder = self.model.start(&pass, &encoded, packed.rows.unsorted_indices().into());
-        let copies = self.model.copies() && copy.iter().any(|tokens| !tokens.is_empty());
-        let copy = copies.then(|| CopySource::new(&copy, examples.into()));
+        let packed = PackedTokens::new(&sources, &examples);
+        let encoded = self.model.encode(&fwd, &packed);
+        let decoder = self.model.init_state(&fwd, &encoded, packed.layout.unsorted_indices().into());
+        let copies = self.model.supports_copy();
+        let copy = inputs.iter().filter(|_| copies).map(|input| Arc::clone(&input.copy)).collect();
         (NetworkRows { decoder, copy }, vec![Vec::new(); inputs.len()])
     }
 
     fn step(&self, tokens: &[u32], state: &NetworkRows, request: &StepRequest) -> ModelStep<NetworkRows> {
+        let fwd = ForwardPass::inference(self.params);
         let known = |&token: &u32| if (token as usize) < self.model.vocabulary() { token } else { UNK };
         let tokens: Vec<u32> = tokens.iter().map(known).collect();
-        let step = self.model.step(&Pass::inference(self.params), &tokens, &state.decoder);
-        let pointer = step.pointing.as_ref();
-        let copied = pointer.zip(state.copy.as_ref());
-        let mixed = copied.map(|(pointer, copy)| copy_mixture(step.logits.value(), pointer, copy));
+        let step = self.model.step(&fwd, &tokens, &state.decoder, request);
+        let logits = self.model.logits(&fwd, &step.hidden); // [rows, vocabulary]
+        let pointer = step.pointer.as_ref();
+        let mixed = pointer.map(|pointer| {
+            let copy: Vec<&[u32]> = state.copy.iter().map(|tokens| &**tokens).collect();
+            let source = CopySource::per_row(&copy, pointer.weights.columns() / pointer.heads);
+            copy_mixture(logits.value(), pointer, &source)
+        });
         ModelStep {
-            scores: token_scores(mixed.as_ref().unwrap_or(step.logits.value()), &request.scores),
-            attention: Some(step.weights.as_ref())
-                .filter(|_| request.attention)
-                .and_then(|weights| self.attention(weights, pointer)),
+            scores: token_scores(mixed.as_ref().unwrap_or(logits.value()), &request.scores),
+            attention: step.attention.as_ref().and_then(|weights| self.attention(Some(weights), pointer)),
             state: NetworkRows { decoder: step.state, copy: state.copy.clone() },
         }
     }
 
     fn select(&self, state: &NetworkRows, rows: &[u32]) -> NetworkRows {
-        NetworkRows {
-            decoder: state.decoder.select(rows),
-            copy: state.copy.as_ref().map(|copy| copy.select(rows)),
-        }
+        let copy = state.copy.first().map_or_else(Vec::new, |_| {
+            rows.iter().map(|&row| Arc::clone(&state.copy[row as usize])).collect()
+        });
+        NetworkRows { decoder: state.decoder.select(rows), copy }
     }
 
-    #[expect(clippy::unimplemented, reason = "states cannot be joined yet")]
-    fn append(&self, _state: &mut NetworkRows, _other: NetworkRows) {
-        unimplemented!("joined by nn's DecoderState::append")
+    fn append(&self, state: &mut NetworkRows, other: NetworkRows) {
+        state.decoder.append(other.decoder);
+        state.copy.extend(other.copy);
+    }
+
+    /// Kernels of a GPU read the sources of one segment.
+    fn can_append(&self) -> bool {
+        matches!(self.params.device(), Device::Cpu(_))
     }
 
     fn bos_eos(&self) -> (u32, u32) {

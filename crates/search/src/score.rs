@@ -2,7 +2,7 @@
 
 use crate::translate::{Translator, cut};
 use couplet_data::{SourceWords, in_order};
-use couplet_nn::Pass;
+use couplet_nn::ForwardPass;
 
 /// Tokens of both sides that are scored together.
 const BATCH_TOKENS: usize = 4096;
@@ -31,7 +31,7 @@ impl Scored {
 impl Translator<'_> {
     /// Scores pairs of a source and a target, in their order. An empty source has no score: the result has no tokens.
     pub fn score<S: AsRef<str>>(&self, pairs: &[(S, S)]) -> Vec<Scored> {
-        let copies = self.model.copies();
+        let copies = self.model.supports_copy();
         let words: Vec<SourceWords> =
             pairs.iter().map(|(source, _)| self.words(source.as_ref(), copies)).collect();
         let ids = |((source, target), words): (&(S, S), &SourceWords)| {
@@ -49,8 +49,9 @@ impl Translator<'_> {
             let of_batch = |&i: &u32| (cut(&ids[i as usize].0), &ids[i as usize].1[..]);
             let copied: Vec<&[u32]> = batch.iter().map(|&i| words[i as usize].ids()).collect();
             let packed = self.batch(&batch.iter().map(of_batch).collect::<Vec<_>>(), &copied, &batch);
-            let losses = self.model.loss(&Pass::inference(self.params), &packed, 0.0).of_rows.to_vec();
-            let rows = &packed.input.rows;
+            let losses =
+                self.model.loss(&ForwardPass::inference(self.params), &packed, 0.0).per_target.to_vec();
+            let rows = &packed.input.layout;
             for (row, (place, _)) in rows.places().enumerate() {
                 let pair = batch[rows.sorted_indices()[place] as usize] as usize;
                 let Scored { tokens, log_probabilities } = &mut scored[pair];

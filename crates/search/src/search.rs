@@ -36,17 +36,12 @@ pub fn search_inputs<M: AutoregressiveModel>(
     batch_tokens: usize,
 ) -> Vec<Result<Vec<Hypothesis>, String>> {
     let lengths: Vec<(usize, usize)> = inputs.iter().map(|input| (input.tokens.len(), 0)).collect();
-    let prompts: Vec<usize> = inputs.iter().map(|input| input.prompt.len()).collect();
     let mut found = vec![Ok(Vec::new()); inputs.len()];
     let mut waiting: Vec<Option<SearchInput>> = inputs.into_iter().map(Some).collect();
     let mut batch = DecodeBatch::new(model);
-    let blocks = in_order(&lengths, batch_tokens);
-    // Prompts of one length are prefilled together.
-    for block in
-        blocks.iter().flat_map(|block| block.chunk_by(|&a, &b| prompts[a as usize] == prompts[b as usize]))
-    {
-        let input = |&i: &u32| Some((RequestId(i.into()), waiting[i as usize].take()?));
-        batch.add(block.iter().filter_map(input).collect());
+    for block in in_order(&lengths, batch_tokens) {
+        let input = |i: u32| Some((RequestId(i.into()), waiting[i as usize].take()?));
+        batch.add(block.into_iter().filter_map(input).collect());
         while !batch.is_empty() {
             batch.step().into_iter().for_each(|(id, event)| found[id.0 as usize] = event.into_result());
         }

@@ -11,7 +11,7 @@ use crate::model::{SearchInput, TokenAttention};
 use crate::network::{Network, Shown};
 use crate::search::search_inputs;
 use couplet_data::{END, START, SourceWords, Tokenizer, UNK};
-use couplet_nn::{Batch, Pass, Seq2Seq};
+use couplet_nn::{Batch, ForwardPass, Seq2Seq};
 use couplet_tensor::{Params, Var};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -187,7 +187,7 @@ impl<'a> Translator<'a> {
 
     /// Whether any of the models copies.
     fn copies(&self) -> bool {
-        self.model.copies() || self.others.iter().any(|other| other.model.copies())
+        self.model.supports_copy() || self.others.iter().any(|other| other.model.supports_copy())
     }
 
     /// What can be copied from a line; nothing by models that do not.
@@ -203,7 +203,7 @@ impl<'a> Translator<'a> {
     /// Packs pairs for the first model, with what it can copy.
     pub(crate) fn batch(&self, pairs: &[(&[u32], &[u32])], copied: &[&[u32]], examples: &[u32]) -> Batch {
         let batch = Batch::new(pairs, examples, START, END);
-        if self.model.copies() { batch.copying(copied, self.model.vocabulary(), UNK) } else { batch }
+        if self.model.supports_copy() { batch.copying(copied, self.model.vocabulary(), UNK) } else { batch }
     }
 
     /// What an output must keep to, or why none can.
@@ -297,7 +297,7 @@ impl<'a> Translator<'a> {
         if source.is_empty() {
             return Translation::default();
         }
-        let words = self.words(line, self.model.copies());
+        let words = self.words(line, self.model.supports_copy());
         let tokens = words.encode(target, self.target);
         let batch = self.batch(&[(cut(&source), &tokens)], &[words.ids()], &[0]);
         let (log_probability, attention) = self.teacher_forced(&batch);
@@ -310,11 +310,11 @@ impl<'a> Translator<'a> {
 
     /// The log-probability of the target of a batch of one pair, and the attention of each of its tokens.
     fn teacher_forced(&self, batch: &Batch) -> (f32, Vec<TokenAttention>) {
-        let pass = Pass::inference(self.params);
-        let losses = self.model.loss(&pass, batch, 0.0).of_rows.to_vec();
-        let output = self.model.sequence(&pass, batch);
-        let weights = output.weights.as_ref().map(Var::value);
-        let attention = self.network().attention(weights, output.pointing.as_ref());
+        let fwd = ForwardPass::inference(self.params);
+        let output = self.model.forward(&fwd, batch, true);
+        let weights = output.attention.as_ref().map(Var::value);
+        let attention = self.network().attention(weights, output.pointer.as_ref());
+        let losses = self.model.loss_of(&fwd, output, batch, 0.0).per_target.to_vec();
         (-losses.iter().sum::<f32>(), attention.unwrap_or_default())
     }
 

@@ -6,6 +6,7 @@
 //! same bits, and its gradients the same norm, in whatever order its modules were built. So the store is made at its first use.
 
 use crate::device::Device;
+use crate::lane::Isa;
 use crate::product::Update;
 use crate::random::{Paths, Stream, unit};
 use crate::tensor::{Packs, Slot, Tensor};
@@ -154,6 +155,11 @@ impl Params {
             store: OnceLock::new(),
             gradients: None,
         }
+    }
+
+    /// Parameters for a plan of a model: names and shapes, of which no values are sampled unless they are used.
+    pub fn planned() -> Params {
+        Params::new(&Device::cpu_with(1, Isa::Portable), 0)
     }
 
     /// Adds a matrix under a name of its own, which decides its initial values and its position in the store.

@@ -4,7 +4,7 @@ use crate::config::{Config, DataConfig};
 use crate::error::TrainError;
 use crate::event::{DatasetSummary, MetricValue};
 use crate::inherit::Inherited;
-use crate::lessons::{BatchLoss, Lessons, Validated};
+use crate::lessons::{Lessons, Validated};
 use crate::prepared;
 use crate::training_set::TrainingSet;
 use crate::validate::mean_loss;
@@ -14,7 +14,7 @@ use couplet_data::{
     TokenizerConfig, UNK, Weight, add_to_checksum, on_all_cores, read_texts,
 };
 use couplet_metrics::bleu;
-use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq};
+use couplet_nn::{Batch, ForwardPass, LossStats, ModelConfig, Seq2Seq};
 use couplet_search::{Folder, Manifest, SearchConfig, TargetLengths, Task, Translator};
 use couplet_tensor::Params;
 use std::path::{Path, PathBuf};
@@ -262,17 +262,16 @@ impl Lessons for Corpus {
         (source, target + 1)
     }
 
-    fn loss(&self, model: &Seq2Seq, pass: &Pass, examples: &[Example], config: &Config) -> BatchLoss {
+    fn loss(&self, model: &Seq2Seq, pass: &ForwardPass, examples: &[Example], config: &Config) -> LossStats {
         let mut batch = batch_of(examples, model);
         let guessed = config.train.scheduled_sampling_at(pass.update());
         if guessed > 0.0 {
-            let guesses = model.guesses(&Pass::inference(pass.params()), &batch, UNK);
-            batch.guess(pass, guessed, &guesses);
+            let guesses = model.predict_known(&ForwardPass::inference(pass.params()), &batch, UNK);
+            batch.mix_predictions(pass, guessed, &guesses);
         }
         let ModelConfig { encoder, decoder, .. } = &config.model;
-        batch.hide(pass, [encoder.word_dropout, decoder.word_dropout], UNK);
-        let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
-        BatchLoss { mean, targets: batch.targets(), tokens: batch.tokens() }
+        batch.drop_words(pass, [encoder.word_dropout, decoder.word_dropout], UNK);
+        model.loss(pass, &batch, config.label_smoothing())
     }
 
     fn targets(&self, examples: &[Example]) -> usize {
@@ -298,7 +297,7 @@ pub fn batch_of<'a>(examples: impl IntoIterator<Item = &'a Example>, model: &Seq
         examples.iter().map(|example| (&example.source[..], &example.target[..])).collect();
     let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
     let batch = Batch::new(&pairs, &numbers, START, END);
-    if !model.copies() {
+    if !model.supports_copy() {
         return batch;
     }
     let copied: Vec<&[u32]> = examples.iter().map(|example| &example.copied[..]).collect();

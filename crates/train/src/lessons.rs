@@ -5,9 +5,9 @@ use crate::event::{DatasetSummary, MetricValue};
 use crate::inherit::Inherited;
 use crate::train_config::TrainConfig;
 use couplet_data::{DataError, Example, Feed, Skipped, Tokenizer, TokenizerConfig};
-use couplet_nn::{EmbeddingConfig, Pass};
+use couplet_nn::{EmbeddingConfig, ForwardPass, LossStats};
 use couplet_search::{Folder, Manifest};
-use couplet_tensor::{Params, Var};
+use couplet_tensor::Params;
 use std::path::PathBuf;
 
 /// The config of a run, whichever its task.
@@ -71,10 +71,10 @@ pub trait Lessons: Sized {
     fn loss(
         &self,
         model: &Self::Model,
-        pass: &Pass,
+        pass: &ForwardPass,
         examples: &[Example],
         config: &Self::Config,
-    ) -> BatchLoss;
+    ) -> LossStats;
 
     /// How many targets these training examples have: tokens or labels.
     fn targets(&self, examples: &[Example]) -> usize;
@@ -84,17 +84,6 @@ pub trait Lessons: Sized {
 
     /// How well the model predicts what it does not learn from.
     fn validate(&self, model: &Self::Model, params: &Params, config: &Self::Config) -> Validated;
-}
-
-/// The loss of a batch.
-#[derive(Clone, Debug)]
-pub struct BatchLoss {
-    /// The mean over all targets.
-    pub mean: Var,
-    /// How many targets there are: tokens or labels.
-    pub targets: usize,
-    /// Tokens of both sides.
-    pub tokens: usize,
 }
 
 /// How well a model predicts.

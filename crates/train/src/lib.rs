@@ -47,7 +47,7 @@ pub use error::TrainError;
 pub use event::{DatasetSummary, Event, MetricValue, Reason};
 pub use inherit::Inherited;
 pub use language::{LanguageConfig, LanguageDataConfig, TextCorpus};
-pub use lessons::{BatchLoss, Lessons, RunConfig, Validated};
+pub use lessons::{Lessons, RunConfig, Validated};
 pub use measure::{Measured, Stretch, measure, peak_of_process};
 pub use prepared::{Preparing, Report, Watch, prepare, report};
 pub use renamed::RENAMED_KEYS;

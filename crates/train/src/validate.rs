@@ -2,7 +2,7 @@
 
 use crate::corpus::Examples;
 use couplet_data::in_order;
-use couplet_nn::{Pass, Seq2Seq};
+use couplet_nn::{ForwardPass, Seq2Seq};
 use couplet_tensor::Params;
 
 /// The mean loss of a target token, the end included, without smoothing.
@@ -10,8 +10,8 @@ pub fn mean_loss(model: &Seq2Seq, params: &Params, examples: &Examples, batch_to
     let (mut sum, mut tokens) = (0.0, 0);
     for numbers in in_order(&examples.costs(), batch_tokens) {
         let batch = examples.batch(&numbers, model);
-        let of_rows = model.loss(&Pass::inference(params), &batch, 0.0).of_rows;
-        sum += of_rows.to_vec().iter().map(|&loss| f64::from(loss)).sum::<f64>();
+        let losses = model.loss(&ForwardPass::inference(params), &batch, 0.0).per_target;
+        sum += losses.to_vec().iter().map(|&loss| f64::from(loss)).sum::<f64>();
         tokens += batch.targets();
     }
     sum / tokens.max(1) as f64

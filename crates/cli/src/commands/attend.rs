@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// What to show. A model without attention has nothing to show.
 fn shown(arguments: &Arguments, loaded: &Loaded) -> Result<Shown, Failure> {
-    let Some(sights) = loaded.model.sights() else {
+    let Some(sights) = loaded.model.attention_shape() else {
         return Err(Failure::new(
             format!("{}: this model has no attention to show", arguments.model.display()),
             Some("train a model whose model.attention.score is not \"none\"".to_owned()),

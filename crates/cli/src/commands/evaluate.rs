@@ -114,7 +114,7 @@ fn evaluate_language_model(arguments: &Arguments, folder: &Folder, path: &Path) 
 
 fn evaluate_translator(arguments: &Arguments, folder: &Folder, pairs: &[Pair]) -> Outcome {
     let loaded = Loaded::open(folder, &arguments.device.open()?)?;
-    let examples = Examples::new(pairs, &loaded.source, &loaded.target, loaded.model.copies());
+    let examples = Examples::new(pairs, &loaded.source, &loaded.target, loaded.model.supports_copy());
     let loss = mean_loss(&loaded.model, &loaded.params, &examples, BATCH_TOKENS);
     let search = arguments.search.apply(&loaded.search, 1)?;
     let numbered = (1..).zip(pairs);

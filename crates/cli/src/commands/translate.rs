@@ -121,7 +121,7 @@ fn check(arguments: &WriteArguments, search: &SearchConfig, loaded: &Loaded, fol
     let needs_attention =
         [("--align", arguments.align.is_some()), ("--unknown copy", search.unknown == Unknown::Copy)];
     match needs_attention.iter().find(|(_, is_asked)| *is_asked) {
-        Some((option, _)) if loaded.model.sights().is_none() => Err(Failure::usage(
+        Some((option, _)) if loaded.model.attention_shape().is_none() => Err(Failure::usage(
             format!("{option}: the model in {} has no attention", folder.path().display()),
             Some("train a model whose model.attention.score is not \"none\"".to_owned()),
         )),

@@ -2,7 +2,8 @@
 
 use super::{Claim, table};
 use crate::run::Entry;
-use couplet_nn::ModelConfig;
+use couplet_nn::{ModelConfig, Seq2Seq};
+use couplet_tensor::Params;
 
 const SAID: &str = "A step reads one context, which is as wide as one state of the reader or as a value made of it, in the place of all its states \
                     side by side.\n\n";
@@ -22,8 +23,9 @@ fn row(entry: &Entry) -> Option<Vec<String>> {
     let model: ModelConfig = entry.config.get("model")?.clone().try_into().ok()?;
     let (cells, longest) =
         (model.encoder.cell().zip(model.decoder.cell()), entry.runs.first()?.quality.longest);
-    // The width of a recurrent reader's states does not depend on the vocabulary.
-    let width = cells.map(|_| model.encoder.width(0))?;
+    cells?;
+    // The width of a recurrent encoder's states does not depend on the vocabulary.
+    let width = Seq2Seq::new(&mut Params::planned(), &model, 1, 1).ok()?.source_width();
     let context = model.attention.context_width(width)?;
     let numbers = [context, longest, width * longest].map(|number| number.to_string());
     Some(std::iter::once(entry.name.clone()).chain(numbers).collect())

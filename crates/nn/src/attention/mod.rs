@@ -1,6 +1,6 @@
-//! How a decoder looks at the encoder's states.
+//! Attention of a decoder to the encoder's states.
 //!
-//! Attention pooling is a thing of its own, `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j`: a query, keys, values, and any
+//! Attention pooling stands on its own, `f(q, K, V) = Σ_j softmax_j(s(q, k_j))·v_j`: a query, keys, values, and any
 //! [`Score`]. Here two keys, 1 and −1, with the values 10 and 20, and a query of ln 2 under the inner product: the energies are
 //! ln 2 and −ln 2, their exponentials 2 and 1/2, so the weights are 4/5 and 1/5, and the context is 4/5·10 + 1/5·20 = 12.
 //!
@@ -23,141 +23,162 @@
 //! assert!(near(context.value().item(), 12.0));
 //! ```
 
-mod score;
+mod scores;
 
-pub(crate) use score::Made;
-pub use score::{AttentionKind, Score, ScoreKind};
+pub(crate) use scores::QkProjection;
+pub use scores::{AttentionKind, Score, ScoreKind};
 
-use crate::config::{AttentionConfig, LocalKind};
-use crate::layer::Linear;
-use crate::pass::Pass;
-use couplet_tensor::ops::{
-    LocalAttention, Memory, MemorySegment, ModifierWeights, attend_focused, linear, scale,
-};
-use couplet_tensor::{Init, Param, Params, SequenceLayout, Var};
-use std::sync::Arc;
+use crate::builder::ModelBuilder;
+use crate::config::{AttentionConfig, ConfigError, LocalKind, reject_if};
+use crate::forward::ForwardPass;
+use crate::layers::Linear;
+use couplet_tensor::ops::{LocalAttention, Memory, ModifierWeights, attend_focused, linear, scale};
+use couplet_tensor::{Init, Param, Var};
 
-/// Attention: a score, and what queries, keys and values are made of.
+/// Attention: a score, and the projections of queries, keys and values.
 #[derive(Clone, Debug)]
 pub struct Attention {
     score: Score,
     /// Without it, keys are the encoder's states.
     key: Option<Linear>,
-    /// keys' width × decoder's units; without it, queries are the decoder's states
+    /// key width × hidden; without it, queries are the decoder's states
     query: Option<Param>,
-    /// 1 × keys' width, for scores that have one
+    /// 1 × key width, for scores that have one
     vector: Option<Param>,
     /// Without it, values are the encoder's states.
     value: Option<Linear>,
-    /// What keys are multiplied by: 1/√d where inner products are scaled.
+    /// The factor of keys: 1/√d where inner products are scaled.
     key_scale: Option<f32>,
     heads: usize,
-    /// How local attention finds its place: the reach, and what the place is predicted with.
+    /// The half width of local attention, and the weights that predict its center.
     local: Option<(usize, Option<[Param; 2]>)>,
-    /// 1 × keys' width: what the weights so far are multiplied with where the score sees them
+    /// 1 × key width: the factor of the weights so far where the score sees them
     coverage: Option<Param>,
 }
 
-impl Attention {
-    /// Adds the attention's parameters, for encoder states of `width` and decoder states of `hidden` numbers. Without a score
-    /// there is no attention.
-    pub fn new(
-        params: &mut Params,
-        config: &AttentionConfig,
-        width: usize,
-        hidden: usize,
-    ) -> Option<Attention> {
-        Attention::named(params, "attention", config, width, hidden)
-    }
+/// The output of attention.
+#[derive(Clone, Debug)]
+pub struct AttentionOutput {
+    /// The context vectors: rows × value width.
+    pub context: Var,
+    /// The attention weights: rows × heads·source steps.
+    pub weights: Var,
+}
 
-    /// The same, with parameters whose names begin so.
-    pub(crate) fn named(
-        params: &mut Params,
-        name: &str,
+impl Attention {
+    /// Adds the parameters, for encoder states of `width` and decoder states of `hidden` columns. Without a score there is no attention.
+    pub fn new(
+        mut b: ModelBuilder,
         config: &AttentionConfig,
         width: usize,
         hidden: usize,
     ) -> Option<Attention> {
         let score = config.score()?;
         let AttentionConfig { heads, size, .. } = *config;
-        let (made, has_vector) = (score.kind.made(), score.engine().has_vector());
+        let (projection, has_vector) = (score.kind.projection(), score.engine().has_vector());
         let uniform = |inputs: usize| Init::Uniform(1.0 / (inputs as f32).sqrt());
         let keys = config.key_width(score.kind, width);
-        let has_key = !matches!(made, Made::Neither | Made::Query);
-        let bias = matches!(made, Made::BothWithBias | Made::Numbers);
         Some(Attention {
-            key: has_key.then(|| Linear::new(params, &format!("{name}.key"), width, keys, bias)),
-            query: (made != Made::Neither)
-                .then(|| params.add(&format!("{name}.query.weight"), keys, hidden, uniform(hidden))),
-            vector: has_vector.then(|| params.add(&format!("{name}.vector"), 1, keys, uniform(keys))),
-            value: config
-                .value_projection
-                .then(|| Linear::new(params, &format!("{name}.value"), width, size, false)),
+            key: projection
+                .has_keys()
+                .then(|| Linear::new(b.child("key"), width, keys, projection.has_bias())),
+            query: projection
+                .has_queries()
+                .then(|| b.child("query").add("weight", keys, hidden, uniform(hidden))),
+            vector: has_vector.then(|| b.add("vector", 1, keys, uniform(keys))),
+            value: config.value_projection.then(|| Linear::new(b.child("value"), width, size, false)),
             key_scale: config.is_scaled().then(|| 1.0 / ((keys / heads) as f32).sqrt()),
             local: config.local.map(|kind| {
+                let mut b = b.child("position");
                 let predict = (kind == LocalKind::Predictive).then(|| {
                     [
-                        params.add(&format!("{name}.position.weight"), size, hidden, uniform(hidden)),
-                        params.add(&format!("{name}.position.vector"), heads, size, uniform(size)),
+                        b.add("weight", size, hidden, uniform(hidden)),
+                        b.add("vector", heads, size, uniform(size)),
                     ]
                 });
                 (config.window(), predict)
             }),
-            coverage: config
-                .coverage
-                .then(|| params.add(&format!("{name}.coverage"), 1, keys, uniform(keys))),
+            coverage: config.coverage.then(|| b.add("coverage", 1, keys, uniform(keys))),
             heads,
             score,
         })
     }
 
-    /// The keys and values of packed sources' states, made once for all steps; reader `i` looks at the source at place
-    /// `of[i]`.
-    pub fn memory(&self, pass: &Pass, states: &Var, rows: &Arc<SequenceLayout>, of: Arc<[u32]>) -> Memory {
-        let value = self.value.as_ref();
-        let segment = MemorySegment {
-            keys: self.keys(pass, states),
-            values: value.map_or_else(|| states.clone(), |value| value.forward(pass, states)), // [source rows, values' width]
-            layout: Arc::clone(rows),
+    /// Rejects sizes that do not fit encoder states of `width` and decoder states of `hidden` columns.
+    pub(crate) fn check(config: &AttentionConfig, width: usize, hidden: usize) -> Result<(), ConfigError> {
+        let Some((score, values)) = config.score.score().zip(config.context_width(width)) else {
+            return Ok(());
         };
-        Memory::new(segment, self.heads, of)
+        reject_if(
+            score.projection() == QkProjection::None && width != hidden,
+            format!(
+                "model.attention.score compares encoder states of width {width} with decoder states of width {hidden}"
+            ),
+            "\"general\" and \"query-key\" project them; or give both sides the same width \
+             (both directions of the encoder count)",
+        )?;
+        let heads = config.heads;
+        let divided = [("keys", config.key_width(score, width)), ("values", values)];
+        divided.into_iter().try_for_each(|(what, width)| {
+            reject_if(
+                !width.is_multiple_of(heads),
+                format!("model.attention.heads = {heads} does not divide {what} of width {width}"),
+                "each head takes an equal part; change heads, model.attention.size or the encoder's width",
+            )
+        })
     }
 
-    /// Whether keys are something else than the states.
+    /// Keys and values of encoder states, computed once for all steps.
+    pub fn keys_values(&self, fwd: &ForwardPass, states: &Var) -> [Var; 2] {
+        let keys = self.keys(fwd, states); // [source rows, key width]
+        let value = self.value.as_ref();
+        let values = value.map_or_else(|| states.clone(), |value| value.forward(fwd, states)); // [source rows, value width]
+        [keys, values]
+    }
+
+    /// Returns true if keys differ from the states.
     pub(crate) fn has_keys(&self) -> bool {
         self.key.is_some() || self.key_scale.is_some()
     }
 
-    /// The keys of states: rows × keys' width.
-    pub(crate) fn keys(&self, pass: &Pass, states: &Var) -> Var {
-        let keys = self.key.as_ref().map_or_else(|| states.clone(), |key| key.forward(pass, states));
+    /// The keys of states: rows × key width.
+    pub(crate) fn keys(&self, fwd: &ForwardPass, states: &Var) -> Var {
+        let keys = self.key.as_ref().map_or_else(|| states.clone(), |key| key.forward(fwd, states));
         self.key_scale.map_or_else(|| keys.clone(), |factor| scale(&keys, factor))
     }
 
-    /// What states look at: their contexts, and the weights that made them. State `i` takes step `steps[i]` of its target, which
-    /// matters to local attention alone; nothing was looked at before.
-    pub fn forward(&self, pass: &Pass, states: &Var, steps: &[u32], memory: &Memory) -> [Var; 2] {
-        let [query, vector] = self.weights(pass);
+    /// Attention of states to their sources. Row `i` takes step `steps[i]` of its target, which matters to local attention alone; its
+    /// coverage is zero.
+    pub fn forward(
+        &self,
+        fwd: &ForwardPass,
+        states: &Var,
+        steps: &[u32],
+        memory: &Memory,
+    ) -> AttentionOutput {
+        let [query, vector] = self.weights(fwd);
         let query = query.map_or_else(|| states.clone(), |query| linear(states, &query, None));
-        let focus = self.focusing(pass).modifiers(states, steps, None, memory);
-        attend_focused(self.score.engine(), &query, vector.as_ref(), memory, &focus)
+        let modifiers = self.modifiers(fwd).modifiers(states, steps, None, memory);
+        let score = self.score.engine();
+        let [context, weights] = attend_focused(score, &query, vector.as_ref(), memory, &modifiers);
+        AttentionOutput { context, weights }
     }
 
-    /// Whether it depends on what was looked at before.
+    /// Returns true if the score sees the weights of earlier steps.
     pub(crate) fn has_coverage(&self) -> bool {
         self.coverage.is_some()
     }
 
-    /// What bends it, as the engine takes it.
-    pub(crate) fn focusing(&self, pass: &Pass) -> ModifierWeights {
-        let local = |(reach, predict): (usize, Option<[Param; 2]>)| LocalAttention {
-            half_width: reach,
-            predict: predict.map(|weights| weights.map(|weight| pass.var(weight))),
+    /// The weights of its modifiers, local attention and coverage.
+    pub(crate) fn modifiers(&self, fwd: &ForwardPass) -> ModifierWeights {
+        let local = |(half_width, predict): (usize, Option<[Param; 2]>)| LocalAttention {
+            half_width,
+            predict: predict.map(|weights| weights.map(|weight| fwd.var(weight))),
         };
-        ModifierWeights { local: self.local.map(local), coverage: self.coverage.map(|param| pass.var(param)) }
+        ModifierWeights { local: self.local.map(local), coverage: self.coverage.map(|param| fwd.var(param)) }
     }
 
-    /// How many times it looks at the source in each step.
+    /// The number of heads.
     pub fn heads(&self) -> usize {
         self.heads
     }
@@ -168,8 +189,8 @@ impl Attention {
     }
 
     /// The weights of its queries and of its score.
-    pub(crate) fn weights(&self, pass: &Pass) -> [Option<Var>; 2] {
-        [self.query, self.vector].map(|param| param.map(|param| pass.var(param)))
+    pub(crate) fn weights(&self, fwd: &ForwardPass) -> [Option<Var>; 2] {
+        [self.query, self.vector].map(|param| param.map(|param| fwd.var(param)))
     }
 }
 
@@ -177,7 +198,8 @@ impl Attention {
 mod tests {
     use super::*;
     use crate::testing::{assert_near, set};
-    use couplet_tensor::{Device, Tensor};
+    use couplet_tensor::ops::MemorySegment;
+    use couplet_tensor::{Device, Params, SequenceLayout, Tensor};
 
     /// The context and the weights with which each state looks at a source, with the attention's parameters as given.
     fn looked(
@@ -189,9 +211,10 @@ mod tests {
         let config: AttentionConfig = toml::from_str(config).unwrap();
         let mut params = Params::new(&Device::cpu(), 1);
         let (width, hidden) = (source[0].len(), states[0].len());
-        let attention = Attention::new(&mut params, &config, width, hidden).expect("a score");
+        let b = ModelBuilder::new(&mut params);
+        let attention = Attention::new(b, &config, width, hidden).expect("a score");
         set(&mut params, given);
-        let pass = Pass::inference(&params);
+        let fwd = ForwardPass::inference(&params);
         let matrix = |rows: &[&[f32]]| {
             Var::constant(Tensor::new(params.device(), rows.len(), rows[0].len(), &rows.concat()))
         };
@@ -199,10 +222,12 @@ mod tests {
         let longer = source.len() + 1;
         let mut packed: Vec<&[f32]> = source.iter().flat_map(|&step| [&[9.0; 4][..width], step]).collect();
         packed.push(&[9.0; 4][..width]);
-        let rows = Arc::new(SequenceLayout::new(&[longer, source.len()]));
-        let memory = attention.memory(&pass, &matrix(&packed), &rows, vec![1; states.len()].into());
+        let layout = SequenceLayout::new(&[longer, source.len()]).into();
+        let [keys, values] = attention.keys_values(&fwd, &matrix(&packed));
+        let segment = MemorySegment { keys, values, layout };
+        let memory = Memory::new(segment, attention.heads(), vec![1; states.len()].into());
         let steps: Vec<u32> = (0..states.len() as u32).collect();
-        let [context, weights] = attention.forward(&pass, &matrix(states), &steps, &memory);
+        let AttentionOutput { context, weights } = attention.forward(&fwd, &matrix(states), &steps, &memory);
         let of_heads = weights.value().to_vec();
         let of_source = of_heads.chunks(longer).flat_map(|head| &head[..source.len()]).copied().collect();
         (context.value().to_vec(), of_source)
@@ -222,11 +247,8 @@ mod tests {
     /// and 0.85940·1 + 0.14060·(−0.5) = 0.78910.
     #[test]
     fn additive() {
-        let given: [(&str, &[f32]); 3] = [
-            ("attention.key.weight", &[1.0]),
-            ("attention.query.weight", &[1.0]),
-            ("attention.vector", &[2.0]),
-        ];
+        let given: [(&str, &[f32]); 3] =
+            [("key.weight", &[1.0]), ("query.weight", &[1.0]), ("vector", &[2.0])];
         check("score = 'additive'\nsize = 1", &given, 0.85940, 0.78910);
     }
 
@@ -249,19 +271,15 @@ mod tests {
     /// s·W·h with W = 2 is 1 and −0.5: σ(1.5) = 0.81757, and 0.81757 − 0.18243/2 = 0.72636.
     #[test]
     fn general() {
-        check("score = 'general'", &[("attention.query.weight", &[2.0])], 0.81757, 0.72636);
+        check("score = 'general'", &[("query.weight", &[2.0])], 0.81757, 0.72636);
     }
 
     /// As additive, with b = −0.5: 2·tanh(1) = 1.52319 and 2·tanh(−0.5) = −0.92423. σ(2.44742) = 0.92037,
     /// and 0.92037 − 0.07963/2 = 0.88056.
     #[test]
     fn concat() {
-        let given: [(&str, &[f32]); 4] = [
-            ("attention.key.weight", &[1.0]),
-            ("attention.key.bias", &[-0.5]),
-            ("attention.query.weight", &[1.0]),
-            ("attention.vector", &[2.0]),
-        ];
+        let given: [(&str, &[f32]); 4] =
+            [("key.weight", &[1.0]), ("key.bias", &[-0.5]), ("query.weight", &[1.0]), ("vector", &[2.0])];
         check("score = 'concat'\nsize = 1", &given, 0.92037, 0.88056);
     }
 
@@ -269,11 +287,8 @@ mod tests {
     /// with the identity 1.5 and −1.5, and the weight 1/(1 + e⁻³) = 0.95257.
     #[test]
     fn linear() {
-        let given: [(&str, &[f32]); 3] = [
-            ("attention.key.weight", &[2.0]),
-            ("attention.key.bias", &[-1.0]),
-            ("attention.query.weight", &[1.0]),
-        ];
+        let given: [(&str, &[f32]); 3] =
+            [("key.weight", &[2.0]), ("key.bias", &[-1.0]), ("query.weight", &[1.0])];
         check("score = 'linear'\nactivation = 'relu'", &given, 0.81757, 0.72636);
         check("score = 'linear'\nactivation = 'none'", &given, 0.95257, 0.92886);
     }
@@ -282,11 +297,8 @@ mod tests {
     /// and −1.5: 0.67918·3 − 0.32082·1.5 = 1.55631.
     #[test]
     fn query_key() {
-        let given: [(&str, &[f32]); 3] = [
-            ("attention.key.weight", &[0.5]),
-            ("attention.query.weight", &[2.0]),
-            ("attention.value.weight", &[3.0]),
-        ];
+        let given: [(&str, &[f32]); 3] =
+            [("key.weight", &[0.5]), ("query.weight", &[2.0]), ("value.weight", &[3.0])];
         check("score = 'query-key'\nsize = 1", &given[..2], 0.67918, 0.51877);
         check("score = 'query-key'\nsize = 1\nvalue_projection = true", &given, 0.67918, 1.55631);
     }
@@ -332,8 +344,7 @@ mod tests {
     /// energies 0.5·0 and 0.5·(−1) make 0.62246 and 0.37754 of them, so the weights are 0.32216 and 0.37344.
     #[test]
     fn a_window_is_predicted_by_hand() {
-        let given: [(&str, &[f32]); 2] =
-            [("attention.position.weight", &[1.0]), ("attention.position.vector", &[2.0])];
+        let given: [(&str, &[f32]); 2] = [("position.weight", &[1.0]), ("position.vector", &[2.0])];
         let source: [&[f32]; 3] = [&[1.0], &[0.0], &[-1.0]];
         let config = "score = 'dot'\nlocal = 'predictive'\nwindow = 2\nsize = 1";
         let (context, weights) = looked(config, &given, &STATE, &source);

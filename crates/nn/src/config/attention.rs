@@ -1,7 +1,8 @@
 //! The table `[model.attention]`: how the writer looks at the source.
 
+use super::{ConfigError, check_sizes, reject_if};
 use crate::activation::ActivationKind;
-use crate::attention::{AttentionKind, Made, Score, ScoreKind};
+use crate::attention::{AttentionKind, QkProjection, Score, ScoreKind};
 use serde::{Deserialize, Serialize};
 
 /// The reach of a local window where nothing is said: that of Luong et al. (2015).
@@ -72,10 +73,10 @@ impl AttentionConfig {
 
     /// The numbers in a key, all heads side by side, for encoder states of `width`.
     pub fn key_width(&self, score: ScoreKind, width: usize) -> usize {
-        match score.made() {
-            Made::Neither | Made::Query => width,
-            Made::Both | Made::BothWithBias => self.size,
-            Made::Numbers => self.heads,
+        match score.projection() {
+            QkProjection::None | QkProjection::Query => width,
+            QkProjection::Both | QkProjection::BothWithBias => self.size,
+            QkProjection::Scalars => self.heads,
         }
     }
 
@@ -92,6 +93,68 @@ impl AttentionConfig {
     /// Whether inner products are scaled.
     pub fn is_scaled(&self) -> bool {
         self.scaled || self.score == AttentionKind::ScaledDot
+    }
+}
+
+impl AttentionConfig {
+    /// Rejects values that make no attention.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        check_sizes([("model.attention.size", self.size), ("model.attention.heads", self.heads)])?;
+        let chosen = [
+            ("heads", self.heads != 1),
+            ("value_projection", self.value_projection),
+            ("scaled", self.scaled),
+            ("query_layer", self.query_layer != QueryLayer::Last),
+            ("query", self.query != QueryKind::Current),
+            ("input_feeding", self.input_feeding == InputFeeding::None),
+            ("local", self.local.is_some()),
+            ("window", self.window.is_some()),
+            ("coverage", self.coverage),
+            ("coverage_loss", self.coverage_loss.is_some()),
+            ("activation", self.activation.is_some()),
+        ];
+        if self.score == AttentionKind::None {
+            return chosen.into_iter().try_for_each(|(key, chosen)| {
+                reject_if(
+                    chosen,
+                    format!("model.attention.{key} cannot be combined with model.attention.score = \"none\""),
+                    "choose a score, or remove it",
+                )
+            });
+        }
+        reject_if(
+            self.activation.is_some() && self.score != AttentionKind::Linear,
+            "model.attention.activation needs model.attention.score = \"linear\"",
+            "only the linear score has a choice of activation; remove it",
+        )?;
+        use AttentionKind::{Dot, General, QueryKey, ScaledDot};
+        reject_if(
+            self.scaled && !matches!(self.score, Dot | ScaledDot | General | QueryKey),
+            "model.attention.scaled needs a score that is an inner product",
+            "scale \"dot\", \"general\" or \"query-key\", or remove it",
+        )?;
+        reject_if(
+            self.query == QueryKind::Previous && self.input_feeding == InputFeeding::None,
+            "model.attention.query = \"previous\" cannot be combined with model.attention.input_feeding = \"none\"",
+            "the context of the previous state enters the next one; set input_feeding = \"context\", or query = \"current\"",
+        )?;
+        reject_if(
+            self.window.is_some() && self.local.is_none(),
+            "model.attention.window needs model.attention.local",
+            "choose local = \"monotonic\" or \"predictive\", or remove it",
+        )?;
+        check_sizes([("model.attention.window", self.window())])?;
+        reject_if(
+            self.coverage && self.input_feeding == InputFeeding::None,
+            "model.attention.coverage cannot be combined with model.attention.input_feeding = \"none\"",
+            "coverage moves from step to step, as a context that is fed back does; set input_feeding = \"context\"",
+        )?;
+        let weight = self.coverage_loss.unwrap_or(1.0);
+        reject_if(
+            !(weight > 0.0 && weight.is_finite()),
+            format!("model.attention.coverage_loss = {weight} is no weight"),
+            "a weight above 0; to have no such loss, remove it",
+        )
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a classifier of texts is made of.
 
-use super::check::{check_share, check_sizes, refuse_if};
-use super::{ConfigError, EncoderConfig};
-use crate::cell::ReaderKind;
+use super::{ConfigError, EncoderConfig, PLANNED_VOCABULARY, check_fraction, check_sizes, reject_if};
+use crate::models::Classifier;
+use couplet_tensor::Params;
 use serde::{Deserialize, Serialize};
 
 /// The table `[model]` of a classifier's config.
@@ -76,48 +76,42 @@ impl ClassifierConfig {
         self.pooling.steps
     }
 
-    /// The numbers in a text's feature, for a vocabulary of so many tokens.
-    pub fn feature_width(&self, vocabulary: usize) -> usize {
-        self.encoder.width(vocabulary) * self.pooling.steps.unwrap_or(1)
-    }
-
-    /// The numbers from which so many labels get their probabilities.
-    pub fn outputs(&self, labels: usize) -> usize {
+    /// The logits of so many labels.
+    pub(crate) fn outputs(&self, labels: usize) -> usize {
         match self.classifier.output {
             OutputKind::Sigmoid => 1,
             OutputKind::Softmax => labels,
         }
     }
 
-    /// Refuses what makes no classifier, before any data is read.
+    /// Rejects what makes no classifier, before any data is read: the model is built without values.
     pub fn check(&self) -> Result<(), ConfigError> {
-        self.encoder.check()?;
-        check_share("model.classifier.dropout", self.classifier.dropout)?;
+        Classifier::new(&mut Params::planned(), self, PLANNED_VOCABULARY, 0, 2).map(|_| ())
+    }
+
+    /// Rejects values that make no head of a classifier.
+    pub(crate) fn check_head(&self) -> Result<(), ConfigError> {
+        check_fraction("model.classifier.dropout", self.classifier.dropout)?;
         check_sizes([("model.pooling.steps", self.pooling.steps.unwrap_or(1))])?;
         let PoolingConfig { kind, steps } = self.pooling;
-        refuse_if(
-            kind == PoolingKind::Last && self.encoder.kind == ReaderKind::Bag,
-            "model.pooling.kind = \"last\" with model.encoder.kind = \"bag\"",
-            "a bag has no last state; use \"mean\", \"max\" or \"flatten\"",
-        )?;
-        refuse_if(
+        reject_if(
             kind == PoolingKind::Flatten && steps.is_none(),
-            "model.pooling.kind = \"flatten\" without model.pooling.steps",
-            "how many tokens of a text are read, for example steps = 20",
+            "model.pooling.kind = \"flatten\" needs model.pooling.steps",
+            "the most tokens of a text, for example steps = 20",
         )?;
-        refuse_if(
+        reject_if(
             kind != PoolingKind::Flatten && steps.is_some(),
-            "model.pooling.steps without model.pooling.kind = \"flatten\"",
-            "only flattened states have a fixed number of steps; leave it out",
+            "model.pooling.steps needs model.pooling.kind = \"flatten\"",
+            "only flattened states have a fixed number of steps; remove it",
         )
     }
 
-    /// Refuses what does not fit so many labels.
+    /// Rejects an output that does not fit so many labels.
     pub(crate) fn check_labels(&self, labels: usize) -> Result<(), ConfigError> {
-        refuse_if(
+        reject_if(
             self.classifier.output == OutputKind::Sigmoid && labels != 2,
-            format!("model.classifier.output = \"sigmoid\" with {labels} labels"),
-            "one number tells two labels apart; use \"softmax\" for any other number of them",
+            format!("model.classifier.output = \"sigmoid\" cannot tell {labels} labels apart"),
+            "one logit tells two labels apart; use \"softmax\" for any other number of labels",
         )
     }
 }
@@ -136,18 +130,21 @@ mod tests {
         assert_eq!(refusal(""), "nothing");
         assert_eq!(
             refusal("encoder.kind = 'bag'"),
-            "model.pooling.kind = \"last\" with model.encoder.kind = \"bag\""
+            "model.pooling.kind = \"last\" needs an encoder with a last state"
         );
         assert_eq!(
             refusal("pooling.kind = 'flatten'"),
-            "model.pooling.kind = \"flatten\" without model.pooling.steps"
+            "model.pooling.kind = \"flatten\" needs model.pooling.steps"
         );
         assert_eq!(
             refusal("pooling = { kind = 'mean', steps = 3 }"),
-            "model.pooling.steps without model.pooling.kind = \"flatten\""
+            "model.pooling.steps needs model.pooling.kind = \"flatten\""
         );
-        assert_eq!(refusal("pooling = { kind = 'flatten', steps = 0 }"), "model.pooling.steps = 0");
-        assert_eq!(refusal("classifier.dropout = 1.0"), "model.classifier.dropout = 1");
+        assert_eq!(
+            refusal("pooling = { kind = 'flatten', steps = 0 }"),
+            "model.pooling.steps = 0 is no size"
+        );
+        assert_eq!(refusal("classifier.dropout = 1.0"), "model.classifier.dropout = 1 is no fraction");
     }
 
     #[test]
@@ -155,7 +152,7 @@ mod tests {
         let config: ClassifierConfig = toml::from_str("classifier.output = 'sigmoid'").unwrap();
         assert_eq!(config.check_labels(2), Ok(()));
         let error = config.check_labels(3).unwrap_err();
-        assert_eq!(error.to_string(), "model.classifier.output = \"sigmoid\" with 3 labels");
+        assert_eq!(error.to_string(), "model.classifier.output = \"sigmoid\" cannot tell 3 labels apart");
         assert_eq!(ClassifierConfig::default().check_labels(3), Ok(()));
     }
 }

@@ -1,8 +1,12 @@
 //! The table `[model.decoder]`: what writes.
 
-use super::{EmbeddingConfig, FeedForwardKind, KERNEL, NormPlace, PositionKind, StateShape};
+use super::{
+    ConfigError, EmbeddingConfig, FeedForwardKind, InputKind, KERNEL, NormPlace, PositionKind,
+    check_fraction, check_sizes, reject_if,
+};
 use crate::activation::ActivationKind;
-use crate::cell::{Cell, WriterKind};
+use crate::cell::Cell;
+use crate::decoders::DecoderKind;
 use serde::{Deserialize, Serialize};
 
 /// The writer.
@@ -10,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct DecoderConfig {
     /// Which cell it is made of, or layers of attention or of convolutions.
-    pub kind: WriterKind,
+    pub kind: DecoderKind,
     /// What the simple cell does with its sum: `tanh` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<ActivationKind>,
@@ -66,7 +70,7 @@ pub struct DecoderConfig {
 impl Default for DecoderConfig {
     fn default() -> Self {
         DecoderConfig {
-            kind: WriterKind::default(),
+            kind: DecoderKind::default(),
             activation: None,
             layers: 2,
             hidden: 512,
@@ -91,39 +95,55 @@ impl Default for DecoderConfig {
 }
 
 impl DecoderConfig {
-    /// The cell of its layers; attention has none.
+    /// The cell of its layers; none without recurrence.
     pub fn cell(&self) -> Option<Cell> {
-        let cell = self.kind.cell()?;
+        let cell = self.kind.entry().kind.cell?;
         Some(Cell::new(cell, self.activation, self.layer_norm, self.forget_bias))
     }
 
-    /// The states of its layers; attention has none.
-    pub fn states(&self) -> Option<StateShape> {
-        let parts = self.cell()?.parts();
-        Some(StateShape { widths: vec![self.hidden; self.layers], parts })
+    /// The position encoding.
+    pub(crate) fn positions(&self) -> PositionKind {
+        self.positions.unwrap_or(self.kind.entry().positions)
     }
 
-    /// The numbers in what a token is predicted from.
-    pub fn feature_width(&self) -> usize {
-        match self.kind {
-            WriterKind::Transformer | WriterKind::Conv => self.embedding.size,
-            _ => self.hidden,
-        }
-    }
-
-    /// How many heads look.
-    pub fn heads(&self) -> usize {
-        self.heads.unwrap_or(self.kind.family().usual_heads())
-    }
-
-    /// How a step's place is told.
-    pub fn positions(&self) -> PositionKind {
-        self.positions.unwrap_or(self.kind.family().usual_positions())
-    }
-
-    /// How many steps a convolution sees.
-    pub fn kernel(&self) -> usize {
+    /// The steps of a convolution's window.
+    pub(crate) fn kernel(&self) -> usize {
         self.kernel.unwrap_or(KERNEL)
+    }
+
+    /// Rejects values that make no decoder of any kind.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        check_sizes([
+            ("model.decoder.layers", self.layers),
+            ("model.decoder.hidden", self.hidden),
+            ("model.decoder.embedding", self.embedding.size),
+        ])?;
+        check_fraction("model.decoder.dropout", self.dropout)?;
+        check_fraction("model.decoder.word_dropout", self.word_dropout)?;
+        check_fraction("model.decoder.stochastic_depth", self.stochastic_depth)?;
+        self.embedding.check("model.decoder", InputKind::Embedding)?;
+        reject_if(
+            self.tie_embeddings == Tied::All && self.embedding.pretrained.is_some(),
+            "model.decoder.embedding.pretrained cannot be combined with model.decoder.tie_embeddings = \"all\"",
+            "the target's vectors are the source's; name the file in model.encoder.embedding",
+        )
+    }
+
+    /// The keys that only some kinds have, and whether they are set.
+    pub(crate) fn keys_of_kinds(&self) -> [(&'static str, bool); 11] {
+        [
+            ("activation", self.activation.is_some()),
+            ("forget_bias", self.forget_bias.is_some()),
+            ("residual_from", self.residual_from.is_some()),
+            ("stochastic_depth", self.stochastic_depth > 0.0),
+            ("readout", self.readout.is_some()),
+            ("layer_norm", self.layer_norm),
+            ("heads", self.heads.is_some()),
+            ("positions", self.positions.is_some()),
+            ("norm", self.norm.is_some()),
+            ("feed_forward", self.feed_forward.is_some()),
+            ("kernel", self.kernel.is_some()),
+        ]
     }
 }
 

@@ -1,7 +1,6 @@
 //! The vectors of tokens, as a user writes them: a size, or a table.
 
-use super::check::refuse_if;
-use super::{ConfigError, InputKind};
+use super::{ConfigError, InputKind, reject_if};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -112,12 +111,12 @@ impl EmbeddingConfig {
 
     /// Refuses what makes no vectors of a part, `model.encoder` for example.
     pub(super) fn check(&self, part: &str, input: InputKind) -> Result<(), ConfigError> {
-        refuse_if(
+        reject_if(
             self.pretrained.is_none() && self.freeze != Freeze::Never,
             format!("{part}.embedding.freeze without {part}.embedding.pretrained"),
             "name the file of the vectors; train.freeze freezes any other part",
         )?;
-        refuse_if(
+        reject_if(
             self.pretrained.is_some() && input == InputKind::OneHot,
             format!("{part}.embedding.pretrained with {part}.input = \"one-hot\""),
             "one-hot tokens have no vectors; leave one of them out",

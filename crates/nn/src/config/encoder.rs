@@ -1,17 +1,24 @@
 //! The table `[model.encoder]`: what reads.
 
-use super::{EmbeddingConfig, FeedForwardKind, KERNEL, NormPlace, PositionKind};
+use super::{
+    ConfigError, EmbeddingConfig, FeedForwardKind, KERNEL, NormPlace, PositionKind, check_fraction,
+    check_sizes, reject_if,
+};
 use crate::activation::ActivationKind;
 use crate::attention::ScoreKind;
-use crate::cell::{Cell, ReaderKind};
+use crate::cell::Cell;
+use crate::encoders::EncoderKind;
 use serde::{Deserialize, Serialize};
 
-/// The reader.
+/// Layers by default.
+const LAYERS: usize = 2;
+
+/// The encoder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EncoderConfig {
     /// Which cell it is made of, a bag of tokens, or layers of attention or of convolutions.
-    pub kind: ReaderKind,
+    pub kind: EncoderKind,
     /// What the simple cell does with its sum: `tanh` where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<ActivationKind>,
@@ -67,7 +74,7 @@ pub struct EncoderConfig {
 impl Default for EncoderConfig {
     fn default() -> Self {
         EncoderConfig {
-            kind: ReaderKind::default(),
+            kind: EncoderKind::default(),
             activation: None,
             input: InputKind::default(),
             embedding: 256.into(),
@@ -93,58 +100,93 @@ impl Default for EncoderConfig {
 }
 
 impl EncoderConfig {
-    /// The cell of its layers; a bag has none.
+    /// The cell of its layers; none without recurrence.
     pub fn cell(&self) -> Option<Cell> {
-        let cell = self.kind.cell()?;
+        let cell = self.kind.entry().kind.cell?;
         Some(Cell::new(cell, self.activation, self.layer_norm, self.forget_bias))
     }
 
-    /// The units of each layer, in each direction; a bag has no layers.
-    pub fn units(&self) -> Vec<usize> {
-        match (self.kind, &self.hidden) {
-            (ReaderKind::Bag, _) => Vec::new(),
-            (_, Sizes::Same(size)) => vec![*size; self.layers.unwrap_or(2)],
-            (_, Sizes::Each(sizes)) => sizes.clone(),
-        }
+    /// The position encoding.
+    pub(crate) fn positions(&self) -> PositionKind {
+        self.positions.unwrap_or(self.kind.entry().positions)
     }
 
-    /// The width of what a token is to the first layer, for a vocabulary of so many tokens.
-    pub fn input_width(&self, vocabulary: usize) -> usize {
-        match self.input {
-            InputKind::Embedding => self.embedding.size,
-            InputKind::OneHot => vocabulary,
-        }
-    }
-
-    /// The numbers in each layer's states, both directions of a recurrent one side by side.
-    pub fn widths(&self) -> Vec<usize> {
-        let width = |(layer, units): (usize, usize)| match self.kind {
-            ReaderKind::Transformer | ReaderKind::Conv => self.embedding.size,
-            ReaderKind::SelfAttention => units,
-            _ if self.bidirectional.at(layer) => 2 * units,
-            _ => units,
-        };
-        self.units().into_iter().enumerate().map(width).collect()
-    }
-
-    /// How many heads look.
-    pub fn heads(&self) -> usize {
-        self.heads.unwrap_or(self.kind.family().usual_heads())
-    }
-
-    /// How a step's place is told.
-    pub fn positions(&self) -> PositionKind {
-        self.positions.unwrap_or(self.kind.family().usual_positions())
-    }
-
-    /// How many steps a convolution sees.
-    pub fn kernel(&self) -> usize {
+    /// The steps of a convolution's window.
+    pub(crate) fn kernel(&self) -> usize {
         self.kernel.unwrap_or(KERNEL)
     }
 
-    /// Numbers in an encoder's state: those of the topmost layer, or of the input itself.
-    pub fn width(&self, vocabulary: usize) -> usize {
-        self.widths().last().copied().unwrap_or_else(|| self.input_width(vocabulary))
+    /// Returns true if the layers have a list of sizes.
+    pub(crate) fn has_several_sizes(&self) -> bool {
+        matches!(self.hidden, Sizes::Each(_))
+    }
+
+    /// The units of each layer, in each direction.
+    pub(crate) fn layer_sizes(&self) -> Result<Vec<usize>, ConfigError> {
+        let sizes = match &self.hidden {
+            Sizes::Same(size) => vec![*size; self.layers.unwrap_or(LAYERS)],
+            Sizes::Each(sizes) => sizes.clone(),
+        };
+        reject_if(
+            sizes.is_empty(),
+            "model.encoder.hidden = [] has no size",
+            "a size, or a list with a size for each layer",
+        )?;
+        reject_if(
+            self.layers.is_some_and(|layers| layers != sizes.len()),
+            format!(
+                "model.encoder.hidden has {} sizes for model.encoder.layers = {}",
+                sizes.len(),
+                self.layers.unwrap_or_default()
+            ),
+            "a size for each layer, or remove model.encoder.layers",
+        )?;
+        check_sizes(sizes.iter().map(|&size| ("model.encoder.hidden", size)))?;
+        Ok(sizes)
+    }
+
+    /// Rejects one-hot tokens where states are as wide as the embedding.
+    pub(crate) fn check_embedding_input(&self) -> Result<(), ConfigError> {
+        reject_if(
+            self.input == InputKind::OneHot,
+            format!(
+                "model.encoder.input = \"one-hot\" cannot be combined with model.encoder.kind = \"{}\"",
+                self.kind.entry().kind.name
+            ),
+            "its states are as wide as its embedding; remove input",
+        )
+    }
+
+    /// Rejects values that make no encoder of any kind, and keys that its kind does not have.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        check_sizes([
+            ("model.encoder.embedding", self.embedding.size),
+            ("model.encoder.layers", self.layers.unwrap_or(1)),
+        ])?;
+        check_fraction("model.encoder.dropout", self.dropout)?;
+        check_fraction("model.encoder.word_dropout", self.word_dropout)?;
+        check_fraction("model.encoder.stochastic_depth", self.stochastic_depth)?;
+        self.embedding.check("model.encoder", self.input)?;
+        let set = [
+            ("activation", self.activation.is_some()),
+            ("forget_bias", self.forget_bias.is_some()),
+            ("reverse", self.reverse),
+            ("bidirectional", matches!(self.bidirectional, Bidirectional::Only(_))),
+            ("residual_from", self.residual_from.is_some()),
+            ("stochastic_depth", self.stochastic_depth > 0.0),
+            ("self_attention", self.self_attention.is_some()),
+            ("layer_norm", self.layer_norm),
+            ("heads", self.heads.is_some()),
+            ("positions", self.positions.is_some()),
+            ("norm", self.norm.is_some()),
+            ("feed_forward", self.feed_forward.is_some()),
+            ("kernel", self.kernel.is_some()),
+        ];
+        let all = || EncoderKind::ALL.into_iter().map(|kind| kind.entry().kind);
+        let kind = self.kind.entry().kind;
+        set.iter()
+            .filter(|(_, is_set)| *is_set)
+            .try_for_each(|(key, _)| kind.check("model.encoder", key, all()))
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a language model is made of.
 
-use super::check::refuse_if;
-use super::{ConfigError, EncoderConfig, InputKind};
-use crate::cell::ReaderKind;
+use super::{ConfigError, EncoderConfig, PLANNED_VOCABULARY, reject_if};
+use crate::encoders::Encoder;
+use crate::models::LanguageModel;
+use couplet_tensor::Params;
 use serde::{Deserialize, Serialize};
 
 /// The table `[model]` of a language model's config.
@@ -24,50 +25,28 @@ pub struct NextTokenConfig {
 }
 
 impl LanguageModelConfig {
-    /// Refuses what makes no language model, before any data is read.
+    /// Rejects what makes no language model, before any data is read: the model is built without values.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let LanguageModelConfig { encoder, output } = self;
-        encoder.check()?;
-        let without_recurrence = match encoder.kind {
-            ReaderKind::Bag => Some("bag"),
-            ReaderKind::SelfAttention => Some("self-attention"),
-            ReaderKind::Transformer => Some("transformer"),
-            ReaderKind::Conv => Some("conv"),
-            _ => None,
+        LanguageModel::new(&mut Params::planned(), self, PLANNED_VOCABULARY).map(|_| ())
+    }
+
+    /// Rejects an encoder whose states depend on later tokens, and names the key that makes them do so.
+    pub(crate) fn check_causal(&self, encoder: &dyn Encoder) -> Result<(), ConfigError> {
+        let config = &self.encoder;
+        let kind = config.kind.entry().kind;
+        let keys = [
+            ("bidirectional", config.bidirectional.at(0), "set model.encoder.bidirectional = false"),
+            ("reverse", config.reverse, "set model.encoder.reverse = false"),
+            ("self_attention", config.self_attention.is_some(), "remove it"),
+        ];
+        let (what, hint) = match keys.into_iter().find(|&(key, is_set, _)| is_set && kind.has(key)) {
+            Some((key, _, hint)) => (format!("model.encoder.{key}"), hint),
+            None => (format!("model.encoder.kind = \"{}\"", kind.name), "choose a recurrent kind"),
         };
-        if let Some(kind) = without_recurrence {
-            refuse_if(
-                true,
-                format!("model.encoder.kind = \"{kind}\" with task = \"language-model\""),
-                "it sees what it is to predict; a language model reads with \"rnn\", \"gru\" or \"lstm\"",
-            )?;
-        }
-        let seen = [("bidirectional", encoder.bidirectional.at(0)), ("reverse", encoder.reverse)];
-        seen.into_iter().try_for_each(|(key, chosen)| {
-            refuse_if(
-                chosen,
-                format!("model.encoder.{key} with task = \"language-model\""),
-                format!("a reader from the end sees what it is to predict; set model.encoder.{key} = false"),
-            )
-        })?;
-        refuse_if(
-            encoder.self_attention.is_some(),
-            "model.encoder.self_attention with task = \"language-model\"",
-            "a language model goes on from one state, not from all so far; leave self_attention out",
-        )?;
-        refuse_if(
-            output.tied && encoder.input == InputKind::OneHot,
-            "model.output.tied with model.encoder.input = \"one-hot\"",
-            "one-hot tokens have no vectors; leave one of them out",
-        )?;
-        let width = encoder.width(0);
-        refuse_if(
-            output.tied && width != encoder.embedding.size,
-            format!(
-                "model.output.tied with states of {width} numbers and model.encoder.embedding = {}",
-                encoder.embedding.size
-            ),
-            "weights that are the same have the same size; give the topmost layer as many units, or tied = false",
+        reject_if(
+            encoder.causal().is_none(),
+            format!("{what} cannot be combined with task = \"language-model\""),
+            format!("a language model predicts the next token from earlier ones only; {hint}"),
         )
     }
 }
@@ -84,30 +63,33 @@ mod tests {
     #[test]
     fn what_makes_no_language_model_is_refused_by_name() {
         assert_eq!(refusal("encoder.bidirectional = false"), "nothing");
-        assert_eq!(refusal(""), "model.encoder.bidirectional with task = \"language-model\"");
+        assert_eq!(
+            refusal(""),
+            "model.encoder.bidirectional cannot be combined with task = \"language-model\""
+        );
         assert_eq!(
             refusal("encoder.bidirectional = 'first'"),
-            "model.encoder.bidirectional with task = \"language-model\""
+            "model.encoder.bidirectional cannot be combined with task = \"language-model\""
         );
         assert_eq!(
             refusal("encoder = { bidirectional = false, self_attention = 'dot' }"),
-            "model.encoder.self_attention with task = \"language-model\""
+            "model.encoder.self_attention cannot be combined with task = \"language-model\""
         );
         assert_eq!(
             refusal("encoder = { bidirectional = false, reverse = true }"),
-            "model.encoder.reverse with task = \"language-model\""
+            "model.encoder.reverse cannot be combined with task = \"language-model\""
         );
         assert_eq!(
             refusal("encoder = { bidirectional = false, kind = 'bag' }"),
-            "model.encoder.kind = \"bag\" with task = \"language-model\""
+            "model.encoder.kind = \"bag\" cannot be combined with task = \"language-model\""
         );
         assert_eq!(
             refusal("encoder.kind = 'transformer'"),
-            "model.encoder.kind = \"transformer\" with task = \"language-model\""
+            "model.encoder.kind = \"transformer\" cannot be combined with task = \"language-model\""
         );
         assert_eq!(
             refusal("encoder = { bidirectional = false, hidden = 300 }\noutput.tied = true"),
-            "model.output.tied with states of 300 numbers and model.encoder.embedding = 256"
+            "model.output.tied cannot tie states of width 300 to model.encoder.embedding = 256"
         );
         assert_eq!(
             refusal("encoder = { bidirectional = false, hidden = [300, 256] }\noutput.tied = true"),

@@ -3,26 +3,37 @@
 mod attention;
 mod check;
 mod classifier;
-mod copying;
 mod decoder;
 mod embedding;
 mod encoder;
 mod language_model;
+#[cfg(test)]
+mod tests;
 
 pub use attention::{AttentionConfig, InputFeeding, LocalKind, QueryKind, QueryLayer};
 pub use check::ConfigError;
+pub(crate) use check::{
+    KindKeys, check_fraction, check_heads, check_not_rotary, check_sizes, check_stochastic_depth, reject_if,
+};
 pub use classifier::{ClassifierConfig, ClassifierHeadConfig, OutputKind, PoolingConfig, PoolingKind};
 pub use decoder::{DecoderConfig, ReadoutKind, Tied};
 pub use embedding::{EmbeddingConfig, Freeze};
 pub use encoder::{Bidirectional, EncoderConfig, InputKind, OnlyLayer, Sizes};
 pub use language_model::{LanguageModelConfig, NextTokenConfig};
 
-use crate::cell::Family;
+use crate::builder::ModelBuilder;
+use crate::decoders::DecoderKind;
+use crate::encoders::SourceEncoder;
+use crate::models::Seq2Seq;
+use couplet_tensor::Params;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How many steps a convolution sees where nothing is said.
+/// Steps of a convolution's window by default.
 const KERNEL: usize = 3;
+
+/// The size of vocabularies that are not known yet: a prime, which no width equals by accident.
+const PLANNED_VOCABULARY: usize = 7_919;
 
 /// The table `[model]` of a config.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -142,29 +153,13 @@ pub enum BridgeKind {
     Copy,
 }
 
-impl Family {
-    /// How many heads look where nothing is said.
-    fn usual_heads(self) -> usize {
-        if self == Family::Transformer { 4 } else { 1 }
-    }
-
-    /// How a step's place is told where nothing is said.
-    fn usual_positions(self) -> PositionKind {
-        match self {
-            Family::Transformer => PositionKind::Sinusoidal,
-            Family::Conv => PositionKind::Learned,
-            Family::Recurrent | Family::Bare => PositionKind::None,
-        }
-    }
-}
-
 /// The states of a stack of layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateShape {
-    /// The numbers in each layer's, from the bottom to the top.
+    /// The width of each layer's state, from the first layer to the last.
     pub widths: Vec<usize>,
-    /// The parts of each.
-    pub parts: usize,
+    /// The tensors of each.
+    pub tensors: usize,
 }
 
 impl fmt::Display for StateShape {
@@ -179,33 +174,34 @@ impl fmt::Display for StateShape {
 }
 
 impl ModelConfig {
-    /// The numbers in the context that the decoder is told of once; none where it is told nothing.
-    pub fn context_width(&self, source_vocabulary: usize) -> Option<usize> {
-        let width = self.context.projection.unwrap_or_else(|| self.encoder.width(source_vocabulary));
-        (self.context.kind != ContextKind::None).then_some(width)
+    /// Rejects what makes no model, before any data is read: the model is built without values, for a vocabulary of an unlikely size.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let mut planned = Params::planned();
+        let source =
+            SourceEncoder::new(&mut ModelBuilder::new(&mut planned), &self.encoder, PLANNED_VOCABULARY)?;
+        self.check_decoder_keys()?;
+        // States that are as wide as the vocabulary, of a bag of one-hot vectors, are known when the data is read.
+        if source.encoder.width() == PLANNED_VOCABULARY {
+            return Ok(());
+        }
+        Seq2Seq::new(&mut Params::planned(), self, PLANNED_VOCABULARY, PLANNED_VOCABULARY).map(|_| ())
     }
 
-    /// The numbers in each context that reaches every step: the attention's, and the one that the decoder is told once.
-    pub fn step_contexts(&self, source_vocabulary: usize) -> [Option<usize>; 2] {
-        let told = self.context_width(source_vocabulary).filter(|_| self.context.to.is_every_step());
-        [self.attention.context_width(self.encoder.width(source_vocabulary)), told]
-    }
-
-    /// What a token is predicted from.
-    pub fn readout(&self) -> ReadoutKind {
-        let usual =
-            if self.attention.score().is_some() { ReadoutKind::Attentional } else { ReadoutKind::State };
-        self.decoder.readout.unwrap_or(usual)
-    }
-
-    /// What the decoder's first states are made of; none where they are zero. The last states of an encoder's layers cross
-    /// layer by layer and part by part, any other context is one vector for all of them.
-    pub fn first_states(&self, source_vocabulary: usize) -> Option<StateShape> {
-        let context = self.context_width(source_vocabulary).filter(|_| self.context.to.is_init_state())?;
-        Some(match self.encoder.cell().filter(|_| self.context.is_last_state()) {
-            Some(cell) => StateShape { widths: self.encoder.widths(), parts: cell.parts() },
-            None => StateShape { widths: vec![context], parts: 1 },
-        })
+    /// Rejects values that make no decoder and no attention, and keys and tables that the kind of decoder does not have.
+    pub(crate) fn check_decoder_keys(&self) -> Result<(), ConfigError> {
+        self.decoder.check()?;
+        self.attention.check()?;
+        let usual = ModelConfig::default();
+        let tables = [
+            ("copy", self.decoder.copy),
+            ("[model.attention]", self.attention != usual.attention),
+            ("[model.context]", self.context != usual.context),
+            ("model.bridge", self.bridge != usual.bridge),
+        ];
+        let all = || DecoderKind::ALL.into_iter().map(|kind| kind.entry().kind);
+        let kind = self.decoder.kind.entry().kind;
+        let set = self.decoder.keys_of_kinds().into_iter().chain(tables).filter(|(_, is_set)| *is_set);
+        set.into_iter().try_for_each(|(key, _)| kind.check("model.decoder", key, all()))
     }
 }
 

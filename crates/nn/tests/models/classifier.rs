@@ -1,7 +1,7 @@
 //! Every reader with every feature and output, with numbers beside the texts and without: batch mates change nothing, the loss falls,
 //! weights survive a file.
 
-use couplet_nn::{Classifier, ClassifierConfig, LabeledBatch, Packed, Pass, Training, weights};
+use couplet_nn::{Classifier, ClassifierConfig, ForwardPass, LabeledBatch, PackedTokens, Training, weights};
 use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Isa, Params, Tape};
 
@@ -55,12 +55,12 @@ impl Model {
     /// What some of the texts are.
     fn log_probabilities(&self, texts: &[usize]) -> Vec<Vec<f32>> {
         let numbers: Vec<u32> = (0..texts.len() as u32).collect();
-        let packed = Packed::new(&texts.iter().map(|&text| TEXTS[text]).collect::<Vec<_>>(), &numbers);
-        self.model.log_probabilities(&Pass::inference(&self.params), &packed, &self.beside(texts))
+        let packed = PackedTokens::new(&texts.iter().map(|&text| TEXTS[text]).collect::<Vec<_>>(), &numbers);
+        self.model.log_probabilities(&ForwardPass::inference(&self.params), &packed, &self.beside(texts))
     }
 
     fn batch(&self) -> LabeledBatch {
-        LabeledBatch::new(&TEXTS, &LABELS, &[0, 1, 2, 3]).with_beside(self.beside(&ALL))
+        LabeledBatch::new(&TEXTS, &LABELS, &[0, 1, 2, 3]).with_features(self.beside(&ALL))
     }
 
     /// The loss of training with dropout, before and after some updates.
@@ -68,13 +68,13 @@ impl Model {
         let (batch, mut adam, mut losses) = (self.batch(), Optimizer::adam().clipped(1.0), Vec::new());
         for update in 0..updates {
             let tape = Tape::new();
-            let pass = Pass::training(&self.params, Training { tape: &tape, seed: 1, update });
+            let pass = ForwardPass::training(&self.params, Training { tape: &tape, seed: 1, update });
             let loss = self.model.loss(&pass, &batch, 0.0).mean;
             tape.backward(&loss, &mut self.params);
             adam.step(&mut self.params, 0.03);
             losses.push(loss.value().item());
         }
-        (losses[0], self.model.loss(&Pass::inference(&self.params), &batch, 0.0).mean.value().item())
+        (losses[0], self.model.loss(&ForwardPass::inference(&self.params), &batch, 0.0).mean.value().item())
     }
 }
 
@@ -122,7 +122,7 @@ fn a_text_has_the_same_labels_alone_and_in_a_batch() {
 fn the_loss_is_that_of_the_probabilities() {
     for model in all_models() {
         let found =
-            model.model.loss(&Pass::inference(&model.params), &model.batch(), 0.0).mean.value().item();
+            model.model.loss(&ForwardPass::inference(&model.params), &model.batch(), 0.0).mean.value().item();
         let of_texts = model.log_probabilities(&ALL);
         let losses = of_texts.iter().zip(LABELS).map(|(of_text, label)| -of_text[label as usize]);
         let expected = losses.sum::<f32>() / TEXTS.len() as f32;
@@ -151,7 +151,12 @@ fn dropout_is_for_training_only_and_follows_the_update() {
     let tape = Tape::new();
     let trained = |update| {
         let training = Training { tape: &tape, seed: 1, update };
-        model.model.loss(&Pass::training(&model.params, training), &model.batch(), 0.0).mean.value().item()
+        model
+            .model
+            .loss(&ForwardPass::training(&model.params, training), &model.batch(), 0.0)
+            .mean
+            .value()
+            .item()
     };
     assert_eq!(trained(7), trained(7));
     assert_ne!(trained(7), trained(8));
@@ -165,7 +170,7 @@ fn numbers_beside_a_text_have_the_gradients_of_a_softmax() {
     let weight = model.params.find("classifier.weight").expect("its weights");
     let tape = Tape::new();
     let training = Training { tape: &tape, seed: 1, update: 0 };
-    let loss = model.model.loss(&Pass::training(&model.params, training), &model.batch(), 0.0).mean;
+    let loss = model.model.loss(&ForwardPass::training(&model.params, training), &model.batch(), 0.0).mean;
     tape.backward(&loss, &mut model.params);
     let of_texts = model.log_probabilities(&ALL);
     let columns = 3 + 2;

@@ -1,6 +1,6 @@
 //! The gradients of whole models that copy, beside differences of their loss.
 
-use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq, Training};
+use couplet_nn::{Batch, ForwardPass, ModelConfig, Seq2Seq, Training};
 use couplet_tensor::{Device, Params, Tape};
 
 const VOCABULARY: usize = 9;
@@ -13,7 +13,7 @@ fn batch() -> Batch {
 }
 
 fn loss(model: &Seq2Seq, params: &Params) -> f64 {
-    let losses = model.loss(&Pass::inference(params), &batch(), 0.1).of_rows.to_vec();
+    let losses = model.loss(&ForwardPass::inference(params), &batch(), 0.1).per_target.to_vec();
     losses.iter().copied().map(f64::from).sum::<f64>() / losses.len() as f64
 }
 
@@ -42,7 +42,7 @@ fn gradients_of_models_that_copy_are_those_of_their_loss() {
         let model = Seq2Seq::new(&mut params, &config, 8, VOCABULARY).expect("a sound config");
         let tape = Tape::new();
         let training = Training { tape: &tape, seed: 1, update: 1 };
-        let mean = model.loss(&Pass::training(&params, training), &batch(), 0.1).mean;
+        let mean = model.loss(&ForwardPass::training(&params, training), &batch(), 0.1).mean;
         tape.backward(&mean, &mut params);
         let all: Vec<_> = params
             .iter()

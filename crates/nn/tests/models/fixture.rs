@@ -1,6 +1,6 @@
 //! What PyTorch found: the files beside the scripts in `fixtures/pytorch`.
 
-use couplet_nn::{Batch, Loss};
+use couplet_nn::{Batch, LossStats};
 use couplet_tensor::Params;
 use safetensors::SafeTensors;
 use std::collections::BTreeMap;
@@ -66,8 +66,8 @@ impl Case<'_> {
 }
 
 /// The losses of a batch's target tokens, pair by pair, with zeros behind each.
-pub(crate) fn padded_losses(batch: &Batch, loss: &Loss) -> Vec<f32> {
-    let (rows, of_rows) = (&batch.input.rows, loss.of_rows.to_vec());
+pub(crate) fn padded_losses(batch: &Batch, loss: &LossStats) -> Vec<f32> {
+    let (rows, of_rows) = (&batch.input.layout, loss.per_target.to_vec());
     let mut losses = vec![0.0; rows.batch() * rows.steps()];
     for (row, (place, step)) in rows.places().enumerate() {
         losses[rows.sorted_indices()[place] as usize * rows.steps() + step] = of_rows[row];

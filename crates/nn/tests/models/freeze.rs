@@ -1,6 +1,6 @@
 //! A model of which a part is frozen: what learns has the gradients that it has without, whichever part it is.
 
-use couplet_nn::{Batch, ModelConfig, Pass, Seq2Seq, Training};
+use couplet_nn::{Batch, ForwardPass, ModelConfig, Seq2Seq, Training};
 use couplet_tensor::{Device, Params, Tape};
 
 const MODELS: [&str; 5] = [
@@ -27,7 +27,7 @@ fn gradients(config: &str, frozen: Option<&str>) -> Vec<(String, Vec<f32>)> {
     let batch = Batch::new(&[(&[5, 6, 7], &[8, 9]), (&[4, 10], &[7, 5, 6])], &[0, 1], 2, 3);
     let tape = Tape::new();
     let loss = {
-        let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
+        let pass = ForwardPass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
         model.loss(&pass, &batch, 0.1).mean
     };
     tape.backward(&loss, &mut params);

@@ -4,6 +4,7 @@ mod classifier;
 mod copying;
 mod fixture;
 mod freeze;
+mod joining;
 mod pytorch;
 mod seq2seq;
 mod streams;

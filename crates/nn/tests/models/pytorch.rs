@@ -2,8 +2,8 @@
 
 use crate::fixture::{self, Case, padded_losses};
 use couplet_nn::{
-    Batch, Classifier, ClassifierConfig, EncoderConfig, LabeledBatch, ModelConfig, OutputKind, Pass, Seq2Seq,
-    Sizes, Training,
+    Batch, Classifier, ClassifierConfig, EncoderConfig, ForwardPass, LabeledBatch, ModelConfig, OutputKind,
+    Seq2Seq, Sizes, Training,
 };
 use couplet_tensor::{Device, Params, Tape};
 
@@ -166,7 +166,7 @@ fn models_are_those_of_pytorch() {
         let pairs: Vec<(&[u32], &[u32])> = SOURCES.into_iter().zip(TARGETS).collect();
         let batch = Batch::new(&pairs, &[0, 1, 2], 2, 3);
         let tape = Tape::new();
-        let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
+        let pass = ForwardPass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
         let loss = model.loss(&pass, &batch, 0.0);
         tape.backward(&loss.mean, &mut params);
         case.assert_equal(&padded_losses(&batch, &loss), &params);
@@ -204,11 +204,11 @@ fn classifiers_are_those_of_pytorch() {
         let wanted = LABELS.map(|label| label % labels as u32);
         let batch = LabeledBatch::new(&SOURCES, &wanted, &[0, 1, 2]);
         let tape = Tape::new();
-        let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
+        let pass = ForwardPass::training(&params, Training { tape: &tape, seed: 1, update: 0 });
         let loss = model.loss(&pass, &batch, 0.0);
-        let of_places = loss.of_rows.to_vec();
+        let of_places = loss.per_target.to_vec();
         let losses: Vec<f32> =
-            batch.texts.rows.unsorted_indices().iter().map(|&place| of_places[place as usize]).collect();
+            batch.texts.layout.unsorted_indices().iter().map(|&place| of_places[place as usize]).collect();
         tape.backward(&loss.mean, &mut params);
         case.assert_equal(&losses, &params);
     }

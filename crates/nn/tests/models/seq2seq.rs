@@ -1,7 +1,10 @@
 //! A whole model: its steps equal its sequences, batch mates change nothing, weights survive a file.
 
 use couplet_nn::weights::{self, WeightsError};
-use couplet_nn::{Batch, BridgeKind, ModelConfig, Packed, Pass, Seq2Seq, Tied, Training};
+use couplet_nn::{
+    Batch, BridgeKind, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepOutput, StepRequest, Tied,
+    Training,
+};
 use couplet_tensor::{Device, Params, Tape};
 
 const START: u32 = 2;
@@ -39,10 +42,10 @@ fn batch() -> Batch {
 
 /// The loss of each pair's tokens, in the pair's order.
 fn losses(model: &Seq2Seq, params: &Params, batch: &Batch) -> Vec<Vec<f32>> {
-    let of_rows = model.loss(&Pass::inference(params), batch, 0.0).of_rows.to_vec();
-    let mut of_pairs = vec![Vec::new(); batch.input.rows.batch()];
-    for (row, (place, _)) in batch.input.rows.places().enumerate() {
-        of_pairs[batch.input.rows.sorted_indices()[place] as usize].push(of_rows[row]);
+    let of_rows = model.loss(&ForwardPass::inference(params), batch, 0.0).per_target.to_vec();
+    let mut of_pairs = vec![Vec::new(); batch.input.layout.batch()];
+    for (row, (place, _)) in batch.input.layout.places().enumerate() {
+        of_pairs[batch.input.layout.sorted_indices()[place] as usize].push(of_rows[row]);
     }
     of_pairs
 }
@@ -62,22 +65,23 @@ fn a_pair_has_the_same_loss_alone_and_in_a_batch() {
 #[test]
 fn steps_equal_the_sequence() {
     for (params, model) in models() {
-        let pass = Pass::inference(&params);
+        let fwd = ForwardPass::inference(&params);
         let expected = losses(&model, &params, &batch());
         for (i, (source, target)) in SOURCES.into_iter().zip(TARGETS).enumerate() {
-            let encoded = model.encode(&pass, &Packed::new(&[source], &[0]));
-            let mut state = model.start(&pass, &encoded, [0].into());
+            let encoded = model.encode(&fwd, &PackedTokens::new(&[source], &[0]));
+            let mut state = model.init_state(&fwd, &encoded, [0].into());
             let mut token = START;
             for (step, &next) in target.iter().chain([&END]).enumerate() {
-                let stepped = model.step(&pass, &[token], &state);
-                let logits = stepped.logits.value().to_vec();
+                let request = StepRequest { attention: true, ..StepRequest::default() };
+                let output = model.step(&fwd, &[token], &state, &request);
+                let logits = model.logits(&fwd, &output.hidden).value().to_vec();
                 let log_sum = logits.iter().map(|logit| logit.exp()).sum::<f32>().ln();
                 let loss = log_sum - logits[next as usize];
                 assert!((loss - expected[i][step]).abs() < 1e-5, "pair {i}, step {step}");
-                let attention = stepped.weights.expect("a model with attention").to_vec();
+                let attention = output.attention.expect("a model with attention").to_vec();
                 assert_eq!(attention.len(), source.len());
                 assert!((attention.iter().sum::<f32>() - 1.0).abs() < 1e-5);
-                (state, token) = (stepped.state, next);
+                (state, token) = (output.state, next);
             }
         }
     }
@@ -86,15 +90,17 @@ fn steps_equal_the_sequence() {
 #[test]
 fn a_state_can_be_reordered_by_index() {
     let (params, model) = build(&config(BridgeKind::Dense, true));
-    let pass = Pass::inference(&params);
-    let packed = Packed::new(&SOURCES, &[0, 1, 2]);
-    let encoded = model.encode(&pass, &packed);
+    let fwd = ForwardPass::inference(&params);
+    let packed = PackedTokens::new(&SOURCES, &[0, 1, 2]);
+    let encoded = model.encode(&fwd, &packed);
     // Row i of the state is the source at place i: the longest first.
-    let state = model.start(&pass, &encoded, [0, 1, 2].into());
-    let all = model.step(&pass, &[4, 4, 4], &state);
-    let picked = model.step(&pass, &[4, 4, 4, 4], &state.select(&[2, 0, 0, 1]));
+    let state = model.init_state(&fwd, &encoded, [0, 1, 2].into());
+    let request = StepRequest::default();
+    let all = model.step(&fwd, &[4, 4, 4], &state, &request);
+    let picked = model.step(&fwd, &[4, 4, 4, 4], &state.select(&[2, 0, 0, 1]), &request);
     let row = |logits: &[f32], row: usize| logits[row * TARGET_WORDS..(row + 1) * TARGET_WORDS].to_vec();
-    let (all, picked) = (all.logits.value().to_vec(), picked.logits.value().to_vec());
+    let logits = |output: &StepOutput| model.logits(&fwd, &output.hidden).value().to_vec();
+    let (all, picked) = (logits(&all), logits(&picked));
     for (place, from) in [2, 0, 0, 1].into_iter().enumerate() {
         assert_eq!(row(&picked, place), row(&all, from));
     }
@@ -106,9 +112,9 @@ fn dropout_is_for_training_only_and_follows_the_update() {
     let tape = Tape::new();
     let trained = |update| {
         let training = Training { tape: &tape, seed: 1, update };
-        model.loss(&Pass::training(&params, training), &batch(), 0.0).mean.value().item()
+        model.loss(&ForwardPass::training(&params, training), &batch(), 0.0).mean.value().item()
     };
-    let inferred = model.loss(&Pass::inference(&params), &batch(), 0.0).mean.value().item();
+    let inferred = model.loss(&ForwardPass::inference(&params), &batch(), 0.0).mean.value().item();
     assert_eq!(trained(7), trained(7));
     assert_ne!(trained(7), trained(8));
     assert_ne!(trained(7), inferred);

@@ -2,7 +2,9 @@
 //! `fixtures/pytorch`; and what a later token must not change.
 
 use crate::fixture::{self, Case, padded_losses};
-use couplet_nn::{Batch, ModelConfig, Packed, Pass, ReaderKind, Seq2Seq, Training, WriterKind};
+use couplet_nn::{
+    Batch, DecoderKind, EncoderKind, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepRequest, Training,
+};
 use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Params, Tape};
 
@@ -40,16 +42,16 @@ fn parse(text: &str) -> ModelConfig {
 fn transformer(text: &str) -> ModelConfig {
     let mut config = parse(text);
     let (encoder, decoder) = (&mut config.encoder, &mut config.decoder);
-    (encoder.kind, encoder.hidden, encoder.heads) = (ReaderKind::Transformer, 10.into(), Some(2));
-    (decoder.kind, decoder.hidden, decoder.heads) = (WriterKind::Transformer, 10, Some(2));
+    (encoder.kind, encoder.hidden, encoder.heads) = (EncoderKind::Transformer, 10.into(), Some(2));
+    (decoder.kind, decoder.hidden, decoder.heads) = (DecoderKind::Transformer, 10, Some(2));
     config
 }
 
 /// Convolutions on both sides, of six units.
 fn convolution(text: &str) -> ModelConfig {
     let mut config = parse(text);
-    (config.encoder.kind, config.encoder.hidden) = (ReaderKind::Conv, 6.into());
-    (config.decoder.kind, config.decoder.hidden) = (WriterKind::Conv, 6);
+    (config.encoder.kind, config.encoder.hidden) = (EncoderKind::Conv, 6.into());
+    (config.decoder.kind, config.decoder.hidden) = (DecoderKind::Conv, 6);
     config
 }
 
@@ -68,8 +70,8 @@ fn equals_pytorch(case: &Case, config: &ModelConfig) {
     let (mut adam, mut updates) = (Optimizer::adam(), Vec::new());
     for update in 0..10 {
         let tape = Tape::new();
-        let pass = Pass::training(&params, Training { tape: &tape, seed: 1, update });
-        let loss = model.loss(&pass, &batch, 0.0);
+        let fwd = ForwardPass::training(&params, Training { tape: &tape, seed: 1, update });
+        let loss = model.loss(&fwd, &batch, 0.0);
         tape.backward(&loss.mean, &mut params);
         if update == 0 {
             case.assert_equal(&padded_losses(&batch, &loss), &params);
@@ -116,7 +118,7 @@ fn kinds() -> Vec<ModelConfig> {
 /// The loss of each target token of one pair.
 fn losses(model: &Seq2Seq, params: &Params, source: &[u32], target: &[u32]) -> Vec<f32> {
     let batch = Batch::new(&[(source, target)], &[0], START, END);
-    model.loss(&Pass::inference(params), &batch, 0.0).of_rows.to_vec()
+    model.loss(&ForwardPass::inference(params), &batch, 0.0).per_target.to_vec()
 }
 
 #[test]
@@ -138,22 +140,22 @@ fn a_later_token_changes_no_bit_of_an_earlier_one() {
 fn steps_with_a_past_equal_the_sequence() {
     for config in kinds() {
         let (params, model) = model(&config);
-        let pass = Pass::inference(&params);
-        let packed = Packed::new(&SOURCES, &[0, 1, 2]);
-        let encoded = model.encode(&pass, &packed);
-        let mut state = model.start(&pass, &encoded, packed.rows.unsorted_indices().into());
+        let fwd = ForwardPass::inference(&params);
+        let packed = PackedTokens::new(&SOURCES, &[0, 1, 2]);
+        let encoded = model.encode(&fwd, &packed);
+        let mut state = model.init_state(&fwd, &encoded, packed.layout.unsorted_indices().into());
         // Of which source each row is, and what it has written.
         let mut rows: Vec<(usize, Vec<u32>)> = (0..3).map(|source| (source, Vec::new())).collect();
         for (picked, next) in [([2, 0, 0], 4), ([1, 1, 2], 5), ([0, 2, 1], 4), ([2, 1, 0], 5)] {
             let tokens: Vec<u32> = rows.iter().map(|(_, read)| *read.last().unwrap_or(&START)).collect();
-            let stepped = model.step(&pass, &tokens, &state);
-            let logits = stepped.logits.value().to_vec();
+            let output = model.step(&fwd, &tokens, &state, &StepRequest::default());
+            let logits = model.logits(&fwd, &output.hidden).value().to_vec();
             for ((source, written), logits) in rows.iter().zip(logits.chunks(8)) {
                 let of_end = losses(&model, &params, SOURCES[*source], written)[written.len()];
                 let log_sum = logits.iter().map(|logit| logit.exp()).sum::<f32>().ln();
                 assert!((log_sum - logits[END as usize] - of_end).abs() < 1e-4, "{config:?}");
             }
-            state = stepped.state.select(&picked);
+            state = output.state.select(&picked);
             rows = picked.iter().map(|&row| rows[row as usize].clone()).collect();
             rows.iter_mut().zip(next..).for_each(|((_, written), token)| written.push(token));
         }

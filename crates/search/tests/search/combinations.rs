@@ -2,7 +2,7 @@
 //! others, greedily and with a beam of one, and is the same when it comes back from a file.
 
 use couplet_data::{END, START};
-use couplet_nn::{Batch, ModelConfig, Packed, Pass, Seq2Seq, Training, weights};
+use couplet_nn::{Batch, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepRequest, Training, weights};
 use couplet_search::{Hypothesis, Network, SearchConfig, Shown, search};
 use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Isa, Params, Tape};
@@ -144,39 +144,40 @@ impl Model {
 
     /// The loss of each pair's tokens, in the pairs' order.
     fn losses(&self, batch: &Batch) -> Vec<Vec<f32>> {
-        let of_rows = self.model.loss(&Pass::inference(&self.params), batch, 0.0).of_rows.to_vec();
-        let mut of_pairs = vec![Vec::new(); batch.input.rows.batch()];
-        for (row, (place, _)) in batch.input.rows.places().enumerate() {
-            of_pairs[batch.input.rows.sorted_indices()[place] as usize].push(of_rows[row]);
+        let of_rows = self.model.loss(&ForwardPass::inference(&self.params), batch, 0.0).per_target.to_vec();
+        let mut of_pairs = vec![Vec::new(); batch.input.layout.batch()];
+        for (row, (place, _)) in batch.input.layout.places().enumerate() {
+            of_pairs[batch.input.layout.sorted_indices()[place] as usize].push(of_rows[row]);
         }
         of_pairs
     }
 
     /// The probability that a step gives each token, and where the model stands then.
     fn step(&self, token: u32, state: &couplet_nn::DecoderState) -> (Vec<f32>, couplet_nn::DecoderState) {
-        let stepped = self.model.step(&Pass::inference(&self.params), &[token], state);
-        let logits = stepped.logits.value().to_vec();
+        let fwd = ForwardPass::inference(&self.params);
+        let output = self.model.step(&fwd, &[token], state, &StepRequest::default());
+        let logits = self.model.logits(&fwd, &output.hidden).value().to_vec();
         let sum: f32 = logits.iter().map(|logit| logit.exp()).sum();
-        (logits.iter().map(|logit| logit.exp() / sum).collect(), stepped.state)
+        (logits.iter().map(|logit| logit.exp() / sum).collect(), output.state)
     }
 
     fn start(&self, source: &[u32]) -> couplet_nn::DecoderState {
-        let pass = Pass::inference(&self.params);
-        let encoded = self.model.encode(&pass, &Packed::new(&[source], &[0]));
-        self.model.start(&pass, &encoded, [0].into())
+        let fwd = ForwardPass::inference(&self.params);
+        let encoded = self.model.encode(&fwd, &PackedTokens::new(&[source], &[0]));
+        self.model.init_state(&fwd, &encoded, [0].into())
     }
 
     fn train(&mut self, updates: u32) -> (f32, f32) {
         let (batch, mut adam, mut losses) = (batch(), Optimizer::adam().clipped(1.0), Vec::new());
         for update in 0..updates {
             let tape = Tape::new();
-            let pass = Pass::training(&self.params, Training { tape: &tape, seed: 1, update });
+            let pass = ForwardPass::training(&self.params, Training { tape: &tape, seed: 1, update });
             let loss = self.model.loss(&pass, &batch, 0.0).mean;
             tape.backward(&loss, &mut self.params);
             adam.step(&mut self.params, 0.03);
             losses.push(loss.value().item());
         }
-        (losses[0], self.model.loss(&Pass::inference(&self.params), &batch, 0.0).mean.value().item())
+        (losses[0], self.model.loss(&ForwardPass::inference(&self.params), &batch, 0.0).mean.value().item())
     }
 
     fn search(&self, beam: usize) -> Vec<Vec<Hypothesis>> {

@@ -156,7 +156,7 @@ fn pasts() -> Vec<Case> {
                 vec![[0, 1], [1, 1], [2, 2]],
                 vec![[1, 0], [2, 3]],
             ];
-            let steps = [long_before, before, now.clone()].map(Some);
+            let steps = [long_before, before, now.clone()];
             let own = attend_cached(&now, width, KvView::Steps { steps: &steps, rows: &rows }, how);
             let segments = [(&memory, &sources), (&memory, &sources)];
             let past = KvView::Sources { segments: &segments, of: &[0, last, last + 1, 0] };

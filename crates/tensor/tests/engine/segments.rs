@@ -135,7 +135,7 @@ fn a_row_attends_to_its_cache_as_it_does_alone() {
         let of = READS.map(|(segment, source)| source + if segment == 0 { 0 } else { 2 });
         let all = attend_cached(&query, width, KvView::Sources { segments: &segments, of: &of }, how);
 
-        let steps = ["a", "b", "c"].map(|name| Some(tensor(name, READS.len(), 2 * width)));
+        let steps = ["a", "b", "c"].map(|name| tensor(name, READS.len(), 2 * width));
         let taken: Vec<Vec<[u32; 2]>> = (0..READS.len() as u32)
             .map(|row| (row % 3..3).map(|step| [step, (row + step) % 5]).collect())
             .collect();

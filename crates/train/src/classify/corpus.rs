@@ -4,13 +4,13 @@ use super::config::ClassifyConfig;
 use crate::error::TrainError;
 use crate::event::{DatasetSummary, MetricValue};
 use crate::inherit::Inherited;
-use crate::lessons::{BatchLoss, Lessons, Validated};
+use crate::lessons::{Lessons, Validated};
 use crate::training_set::TrainingSet;
 use couplet_data::{
     DataError, Example, FeatureColumns, FeatureVectors, Features, Feed, Fetch, Files, Labeled, LabeledTexts,
     Labels, Reading, Skipped, Tokenizer, Truncation, UNK, Weight, add_to_checksum, on_all_cores,
 };
-use couplet_nn::{Classifier, LabeledBatch, Pass};
+use couplet_nn::{Classifier, ForwardPass, LabeledBatch, LossStats};
 use couplet_search::{Folder, log_probabilities, most_probable};
 use couplet_tensor::Params;
 use std::path::PathBuf;
@@ -102,7 +102,7 @@ fn batch_of(examples: &[Example], beside: &FeatureVectors) -> LabeledBatch {
     let texts: Vec<&[u32]> = examples.iter().map(|example| &example.source[..]).collect();
     let labels: Vec<u32> = examples.iter().flat_map(|example| &example.target).copied().collect();
     let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
-    LabeledBatch::new(&texts, &labels, &numbers).with_beside(beside.of(&numbers))
+    LabeledBatch::new(&texts, &labels, &numbers).with_features(beside.of(&numbers))
 }
 
 /// How well a classifier does.
@@ -235,14 +235,13 @@ impl Lessons for LabeledCorpus {
     fn loss(
         &self,
         model: &Classifier,
-        pass: &Pass,
+        pass: &ForwardPass,
         examples: &[Example],
         config: &ClassifyConfig,
-    ) -> BatchLoss {
+    ) -> LossStats {
         let mut batch = batch_of(examples, &self.beside);
-        batch.texts.hide(pass, config.model.encoder.word_dropout, UNK);
-        let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
-        BatchLoss { mean, targets: batch.labels.len(), tokens: batch.texts.tokens.len() }
+        batch.texts.drop_words(pass, config.model.encoder.word_dropout, UNK);
+        model.loss(pass, &batch, config.label_smoothing())
     }
 
     fn targets(&self, examples: &[Example]) -> usize {

@@ -5,12 +5,12 @@ use crate::corpus::Examples;
 use crate::error::TrainError;
 use crate::event::{DatasetSummary, MetricValue};
 use crate::inherit::Inherited;
-use crate::lessons::{BatchLoss, Lessons, Validated};
+use crate::lessons::{Lessons, Validated};
 use crate::training_set::TrainingSet;
 use couplet_data::{
     DataError, Example, Feed, Skipped, Tokenizer, UNK, add_to_checksum, on_all_cores, pieces, read_texts,
 };
-use couplet_nn::{LanguageModel, NextTokens, Pass};
+use couplet_nn::{ForwardPass, LanguageModel, LossStats, NextTokens};
 use couplet_search::{Folder, losses};
 use couplet_tensor::Params;
 use std::path::PathBuf;
@@ -97,16 +97,15 @@ impl Lessons for TextCorpus {
     fn loss(
         &self,
         model: &LanguageModel,
-        pass: &Pass,
+        pass: &ForwardPass,
         examples: &[Example],
         config: &LanguageConfig,
-    ) -> BatchLoss {
+    ) -> LossStats {
         let texts: Vec<&[u32]> = examples.iter().map(|example| &example.source[..]).collect();
         let numbers: Vec<u32> = examples.iter().map(|example| example.number).collect();
         let mut batch = NextTokens::new(&texts, &numbers);
-        batch.hide(pass, config.model.encoder.word_dropout, UNK);
-        let mean = model.loss(pass, &batch, config.label_smoothing()).mean;
-        BatchLoss { mean, targets: batch.targets(), tokens: batch.targets() }
+        batch.drop_words(pass, config.model.encoder.word_dropout, UNK);
+        model.loss(pass, &batch, config.label_smoothing())
     }
 
     fn targets(&self, examples: &[Example]) -> usize {

@@ -2,10 +2,10 @@
 
 use super::Trainer;
 use crate::error::TrainError;
-use crate::lessons::{BatchLoss, Lessons, RunConfig};
+use crate::lessons::{Lessons, RunConfig};
 use crate::measure::available_memory;
 use couplet_data::Example;
-use couplet_nn::{Pass, Training};
+use couplet_nn::{ForwardPass, LossStats, Training};
 use couplet_tensor::ops::scale;
 use couplet_tensor::{Device, OutOfMemory, Tape};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -85,8 +85,8 @@ impl<L: Lessons> Trainer<L> {
         let tape = Tape::new();
         let seed = self.config.train().seed;
         let training = Training { tape: &tape, seed, update: self.state.update as u32 };
-        let pass = Pass::training(&self.params, training);
-        let BatchLoss { mean, targets, tokens } =
+        let pass = ForwardPass::training(&self.params, training);
+        let LossStats { mean, targets, tokens, .. } =
             self.lessons.loss(&self.model, &pass, examples, &self.config);
         let loss = if targets == all { mean } else { scale(&mean, targets as f32 / all as f32) };
         tape.backward(&loss, &mut self.params);

@@ -62,10 +62,16 @@ impl CopySource {
     pub fn new(sources: &[&[u32]], of: Arc<[u32]>) -> CopySource {
         let steps = sources.iter().map(|source| source.len()).max().unwrap_or(0);
         assert!(of.iter().all(|&source| (source as usize) < sources.len()), "a source that is not there");
+        CopySource { of, ..CopySource::per_row(sources, steps) }
+    }
+
+    /// As [`CopySource::new`] with source `i` for row `i`, padded to the steps of the attention's weights.
+    pub fn per_row(sources: &[&[u32]], steps: usize) -> CopySource {
         let padded = |source: &&[u32]| {
             let rest = std::iter::repeat_n(NOWHERE, steps - source.len());
             source.iter().copied().chain(rest).collect::<Vec<u32>>()
         };
+        let of = (0..sources.len() as u32).collect();
         CopySource { classes: sources.iter().flat_map(padded).collect(), steps, of }
     }
 

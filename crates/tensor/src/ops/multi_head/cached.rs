@@ -22,8 +22,8 @@ pub enum KvView<'a> {
     /// Those of earlier steps: position `p` of row `i` is row `r` of tensor `t`, where `rows[i][p]` is `[t, r]`. A row has as many
     /// positions as it has taken steps.
     Steps {
-        /// For each step, rows × 2·width or more; none where no row needs it any more.
-        steps: &'a [Option<Tensor>],
+        /// For each step, rows × 2·width or more.
+        steps: &'a [Tensor],
         /// For each row, its positions.
         rows: &'a [Vec<[u32; 2]>],
     },
@@ -33,7 +33,7 @@ pub enum KvView<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum RowKv<'a> {
     Source { memory: &'a Tensor, layout: &'a SequenceLayout, index: usize },
-    Steps { steps: &'a [Option<Tensor>], positions: &'a [[u32; 2]] },
+    Steps { steps: &'a [Tensor], positions: &'a [[u32; 2]] },
 }
 
 impl<'a> RowKv<'a> {
@@ -52,7 +52,7 @@ impl<'a> RowKv<'a> {
             RowKv::Source { memory, layout, index } => (memory, layout.row(*index, step)),
             RowKv::Steps { steps, positions } => {
                 let [tensor, row] = positions[step];
-                (steps[tensor as usize].as_ref().expect("a step that rows attend to is kept"), row as usize)
+                (&steps[tensor as usize], row as usize)
             }
         }
     }
@@ -99,7 +99,7 @@ impl<'a> KvView<'a> {
                 assert_eq!(of.len(), readers, "a source for each row");
             }
             KvView::Steps { steps, rows } => {
-                steps.iter().flatten().for_each(wide);
+                steps.iter().for_each(wide);
                 assert_eq!(rows.len(), readers, "earlier steps of each row");
             }
         }

@@ -1,0 +1,137 @@
+//! What makes no model, by name, before any data is read. Each module checks its own settings when it is built; here is what they share.
+
+use super::PositionKind;
+use crate::cell::CellKind;
+use thiserror::Error;
+
+/// A config that makes no model.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ConfigError {
+    /// A size of 0.
+    #[error("{key} = 0 is no size")]
+    Zero {
+        /// The key.
+        key: &'static str,
+    },
+    /// A rate outside of its range.
+    #[error("{key} = {value} is no fraction")]
+    Dropout {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: f32,
+    },
+    /// Values that cannot be combined.
+    #[error("{what}")]
+    Together {
+        /// Which ones.
+        what: String,
+        /// How to fix them.
+        hint: String,
+    },
+}
+
+impl ConfigError {
+    /// How to fix it.
+    pub fn hint(&self) -> String {
+        match self {
+            ConfigError::Zero { .. } => "a size of at least 1".to_owned(),
+            ConfigError::Dropout { .. } => "a fraction from 0 to below 1".to_owned(),
+            ConfigError::Together { hint, .. } => hint.clone(),
+        }
+    }
+}
+
+/// The keys of a kind of encoder or decoder.
+#[derive(Clone, Copy)]
+pub(crate) struct KindKeys {
+    /// The kind's name in a config.
+    pub(crate) name: &'static str,
+    /// The keys that it has in addition to those of every kind and those of its cell.
+    pub(crate) keys: &'static [&'static str],
+    /// The cell of its layers.
+    pub(crate) cell: Option<CellKind>,
+}
+
+impl KindKeys {
+    pub(crate) fn has(self, key: &str) -> bool {
+        self.keys.contains(&key) || self.cell.is_some_and(|cell| cell.keys().contains(&key))
+    }
+
+    /// Rejects a key that was set, if this kind does not have it, and names those of all kinds that have it.
+    pub(crate) fn check(
+        self,
+        table: &str,
+        key: &str,
+        all: impl Iterator<Item = KindKeys>,
+    ) -> Result<(), ConfigError> {
+        let path = if key.contains('.') { key.to_owned() } else { format!("{table}.{key}") };
+        let names: Vec<String> =
+            all.filter(|kind| kind.has(key)).map(|kind| format!("\"{}\"", kind.name)).collect();
+        reject_if(
+            !self.has(key),
+            format!("{path} cannot be combined with {table}.kind = \"{}\"", self.name),
+            format!("remove it, or choose a kind that has it: {}", names.join(", ")),
+        )
+    }
+}
+
+/// Rejects values that cannot be combined.
+pub(crate) fn reject_if(
+    wrong: bool,
+    what: impl Into<String>,
+    hint: impl Into<String>,
+) -> Result<(), ConfigError> {
+    if wrong { Err(ConfigError::Together { what: what.into(), hint: hint.into() }) } else { Ok(()) }
+}
+
+/// Rejects rotary positions where queries and keys are no steps of one sequence.
+pub(crate) fn check_not_rotary(table: &str, positions: PositionKind, kind: &str) -> Result<(), ConfigError> {
+    reject_if(
+        positions == PositionKind::Rotary,
+        format!("{table}.positions = \"rotary\" cannot be combined with {table}.kind = \"{kind}\""),
+        "only steps of one sequence have a distance; use \"sinusoidal\" or \"learned\"",
+    )
+}
+
+/// Rejects heads that do not divide states of a width.
+pub(crate) fn check_heads(
+    table: &str,
+    width: usize,
+    heads: usize,
+    positions: PositionKind,
+) -> Result<(), ConfigError> {
+    reject_if(heads == 0, format!("{table}.heads = 0 is no size"), "a size of at least 1")?;
+    reject_if(
+        !width.is_multiple_of(heads),
+        format!("{table}.heads = {heads} does not divide states of width {width}"),
+        "each head takes an equal part; change heads or the width",
+    )?;
+    reject_if(
+        positions == PositionKind::Rotary && !(width / heads).is_multiple_of(2),
+        format!("{table}.positions = \"rotary\" needs heads of an even width, not of {}", width / heads),
+        "pairs of columns are rotated; change heads or the width",
+    )
+}
+
+/// Rejects sizes of 0.
+pub(crate) fn check_sizes(sizes: impl IntoIterator<Item = (&'static str, usize)>) -> Result<(), ConfigError> {
+    match sizes.into_iter().find(|(_, size)| *size == 0) {
+        Some((key, _)) => Err(ConfigError::Zero { key }),
+        None => Ok(()),
+    }
+}
+
+/// Rejects what is no fraction from 0 to below 1.
+pub(crate) fn check_fraction(key: &'static str, value: f32) -> Result<(), ConfigError> {
+    if (0.0..1.0).contains(&value) { Ok(()) } else { Err(ConfigError::Dropout { key, value }) }
+}
+
+/// Rejects stochastic depth of layers without a residual connection.
+pub(crate) fn check_stochastic_depth(table: &str, rate: f32) -> Result<(), ConfigError> {
+    reject_if(
+        rate > 0.0,
+        format!("{table}.stochastic_depth needs {table}.residual_from"),
+        "a sequence can only skip layers to whose output their input is added; set residual_from",
+    )
+}

@@ -1,0 +1,234 @@
+//! Decoders: from the tokens so far to the next one. The one list of their kinds.
+//!
+//! A new kind is a file with its settings, its check and its module, and two lines in [`DecoderKind`].
+
+mod attention;
+mod bridge;
+mod context;
+mod conv;
+mod copy;
+mod readout;
+mod recurrence;
+mod recurrent;
+mod transformer;
+
+pub use context::pooled;
+
+use crate::builder::ModelBuilder;
+use crate::cell::CellKind;
+use crate::config::{ConfigError, DecoderConfig, KindKeys, ModelConfig, PositionKind, Tied, reject_if};
+use crate::encoders::{Encoded, Encoder};
+use crate::forward::ForwardPass;
+use crate::layers::{Dropout, DropoutSite, Embedding, EmbeddingScale, Linear};
+use crate::request::StepRequest;
+use crate::state::DecoderState;
+use crate::tokens::PackedTokens;
+use couplet_tensor::ops::{PointerOutput, concat_columns};
+use couplet_tensor::{Init, Tensor, Var};
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// From the tokens so far to the hidden state that the next one is predicted from: step by step in a search, whole sequences in
+/// training (teacher forcing). Both give the same bits.
+pub trait Decoder: Debug + Send + Sync {
+    /// The state before the first step; row `i` attends to source `source_of[i]` of the batch.
+    fn init_state(&self, fwd: &ForwardPass, source: &Encoded, source_of: Arc<[u32]>) -> DecoderState;
+
+    /// One step: a token for each row of the state.
+    fn step(
+        &self,
+        fwd: &ForwardPass,
+        tokens: &[u32],
+        state: &DecoderState,
+        request: &StepRequest,
+    ) -> StepOutput;
+
+    /// All steps of packed targets; row `i` of the state belongs to sequence `i` of the layout. Attention weights are returned on request.
+    fn forward(
+        &self,
+        fwd: &ForwardPass,
+        target: &PackedTokens,
+        state: &DecoderState,
+        attention: bool,
+    ) -> DecoderOutput;
+
+    /// The projection of hidden states to the vocabulary.
+    fn output_projection(&self) -> &Linear;
+
+    /// Layers and heads of its attention to the source; none without attention.
+    fn attention_shape(&self) -> Option<AttentionShape> {
+        None
+    }
+
+    /// Returns true if it can copy tokens of the source.
+    fn supports_copy(&self) -> bool {
+        false
+    }
+}
+
+/// Layers and heads of a decoder's attention to the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttentionShape {
+    /// The number of layers that attend.
+    pub layers: usize,
+    /// The number of heads of each.
+    pub heads: usize,
+}
+
+/// The output of one step.
+#[derive(Clone, Debug)]
+pub struct StepOutput {
+    /// The hidden states that the next tokens are predicted from: rows × width.
+    pub hidden: Var,
+    /// The state after the step.
+    pub state: DecoderState,
+    /// The attention weights, if they were requested: rows × layers·heads·source steps.
+    pub attention: Option<Tensor>,
+    /// Of a decoder that copies, the probabilities of source tokens.
+    pub pointer: Option<PointerOutput>,
+}
+
+/// The output for whole sequences.
+#[derive(Clone, Debug)]
+pub struct DecoderOutput {
+    /// The hidden states that the next tokens are predicted from: target rows × width.
+    pub hidden: Var,
+    /// The attention weights, if they were requested: target rows × layers·heads·source steps.
+    pub attention: Option<Var>,
+    /// Of a decoder that copies, the probabilities of source tokens.
+    pub pointer: Option<PointerOutput>,
+}
+
+/// A kind of decoder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DecoderKind {
+    /// Layers of the simple recurrent cell, `h' = σ(W·x + U·h + b)`.
+    Rnn,
+    /// Layers of the gated recurrent unit.
+    Gru,
+    /// Layers of long short-term memory.
+    #[default]
+    Lstm,
+    /// A bare layer of attention, from whose context a token is predicted.
+    Attention,
+    /// A Transformer's decoder.
+    Transformer,
+    /// Layers of gated convolutions, each with attention.
+    Conv,
+}
+
+impl DecoderKind {
+    /// All kinds.
+    pub(crate) const ALL: [DecoderKind; 6] = {
+        use DecoderKind::{Attention, Conv, Gru, Lstm, Rnn, Transformer};
+        [Rnn, Gru, Lstm, Attention, Transformer, Conv]
+    };
+
+    pub(crate) fn entry(self) -> DecoderEntry {
+        match self {
+            DecoderKind::Rnn => recurrent::entry("rnn", CellKind::Rnn),
+            DecoderKind::Gru => recurrent::entry("gru", CellKind::Gru),
+            DecoderKind::Lstm => recurrent::entry("lstm", CellKind::Lstm),
+            DecoderKind::Attention => attention::ENTRY,
+            DecoderKind::Transformer => transformer::ENTRY,
+            DecoderKind::Conv => conv::ENTRY,
+        }
+    }
+}
+
+/// What the list says of a kind.
+pub(crate) struct DecoderEntry {
+    pub(crate) kind: KindKeys,
+    /// Positions by default.
+    pub(crate) positions: PositionKind,
+    /// Checks the config and builds the decoder.
+    build: fn(&mut ModelBuilder, &DecoderInputs) -> Result<Arc<dyn Decoder>, ConfigError>,
+}
+
+/// What a decoder is built from.
+pub(crate) struct DecoderInputs<'a> {
+    pub(crate) config: &'a ModelConfig,
+    pub(crate) encoder: &'a dyn Encoder,
+    /// The size of the target's vocabulary.
+    pub(crate) vocabulary: usize,
+    /// The source's embedding, for a decoder that is tied to it.
+    pub(crate) shared: Option<&'a Embedding>,
+}
+
+/// Adds the parameters of a decoder: `decoder`, and for some kinds `context`, `bridge` and `attention`.
+pub(crate) fn build(b: &mut ModelBuilder, inputs: &DecoderInputs) -> Result<Arc<dyn Decoder>, ConfigError> {
+    inputs.config.check_decoder_keys()?;
+    (inputs.config.decoder.kind.entry().build)(b, inputs)
+}
+
+/// The target's embedding and the projection to the vocabulary, which all decoders have.
+#[derive(Clone, Debug)]
+struct TokenLayers {
+    embedding: Embedding,
+    output: Linear,
+    /// Dropout of token vectors.
+    dropout: DropoutSite,
+}
+
+impl DecoderInputs<'_> {
+    /// Adds `embedding`, or takes the source's if they are tied.
+    fn embedding(&self, b: &mut ModelBuilder, scale: EmbeddingScale) -> Embedding {
+        let DecoderConfig { tie_embeddings, embedding, .. } = &self.config.decoder;
+        match self.shared.filter(|_| *tie_embeddings == Tied::All) {
+            Some(shared) => shared.clone(),
+            None => Embedding::new(b, self.vocabulary, embedding.size, scale),
+        }
+    }
+
+    /// Adds `output` for hidden states of a width, or takes the embedding if they are tied.
+    fn tokens(
+        &self,
+        b: &mut ModelBuilder,
+        embedding: Embedding,
+        width: usize,
+    ) -> Result<TokenLayers, ConfigError> {
+        check_tied(self, width)?;
+        let output = match self.config.decoder.tie_embeddings {
+            Tied::None => Linear::new(b.child("output"), width, self.vocabulary, true),
+            Tied::Output | Tied::All => Linear {
+                weight: embedding.weight,
+                bias: Some(b.child("output").add("bias", 1, self.vocabulary, Init::Constant(0.0))),
+            },
+        };
+        let dropout = b.child("embedding").dropout("dropout", self.config.decoder.dropout());
+        Ok(TokenLayers { embedding, output, dropout })
+    }
+}
+
+fn check_tied(inputs: &DecoderInputs, width: usize) -> Result<(), ConfigError> {
+    let DecoderConfig { tie_embeddings, embedding, .. } = &inputs.config.decoder;
+    reject_if(
+        *tie_embeddings != Tied::None && width != embedding.size,
+        format!(
+            "model.decoder.tie_embeddings cannot tie an embedding of width {} to hidden states of width {width}",
+            embedding.size
+        ),
+        "weights that are tied have one size; make both equal, or tie_embeddings = \"none\"",
+    )?;
+    let source = &inputs.config.encoder.embedding;
+    reject_if(
+        *tie_embeddings == Tied::All && (inputs.shared.is_none() || source.size != embedding.size),
+        "model.decoder.tie_embeddings = \"all\" needs the same embedding on both sides",
+        "give model.encoder and model.decoder the same embedding, or use tie_embeddings = \"output\"",
+    )
+}
+
+impl DecoderConfig {
+    fn dropout(&self) -> Dropout {
+        Dropout::new(self.dropout, self.variational_dropout)
+    }
+}
+
+/// The attention weights of all layers next to each other, if they are requested: rows × layers·heads·source steps.
+fn concat_layers(weights: Vec<Tensor>, requested: bool) -> Option<Tensor> {
+    let weights: Vec<Var> = weights.into_iter().map(Var::constant).collect();
+    let all: Vec<&Var> = weights.iter().collect();
+    (requested && !all.is_empty()).then(|| concat_columns(&all).value().clone())
+}
