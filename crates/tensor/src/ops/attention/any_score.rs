@@ -6,9 +6,9 @@ use crate::score::Score;
 use crate::type_name::short_name;
 use std::fmt;
 
-/// A [`Score`] whose type is forgotten: what the operations do with it.
+/// A type-erased [`Score`]: what the operations do with it.
 ///
-/// What is compiled for each score is the attention of one head of one row, behind one call; all else is compiled once.
+/// Only the attention of one head of one row is compiled for each score, as one call; all else is compiled once.
 ///
 /// ```
 /// use couplet_tensor::ops::AnyScore;
@@ -50,7 +50,7 @@ impl AnyScore {
         (self.forward)(isa, row);
     }
 
-    /// Its way back.
+    /// The backward pass of a row.
     pub(crate) fn backward(self, isa: Isa, row: Backward) {
         (self.backward)(isa, row);
     }

@@ -1,8 +1,11 @@
-//! Attention of many rows on a GPU. On the way back, the gradients of the energies are kept for all rows, and those of keys,
-//! values and vector are computed from them in one go, each number by one thread: no matter who reads a source, and in which
-//! order, nothing is added up by two.
+//! Attention of many rows on a GPU. In the backward pass, the gradients of the energies are kept for all rows, and those of keys,
+//! values and vector are computed from them at once, each element by one thread: no matter which rows attend to a source, and in
+//! which order, no two threads add to the same element.
 
-use super::{AnyScore, AttentionModifiers, Memory, MemorySegment};
+use super::{
+    AnyScore, AttendInputs, AttendOutput, AttendUpstream, AttendedRows, AttentionModifiers, Memory,
+    MemorySegment,
+};
 use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Kernel, Launch, Pointer, Readers, Source, variant};
 use crate::lane::source::{Symbol, function};
 use crate::layout::SequenceLayout;
@@ -11,7 +14,7 @@ use crate::score::Score;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
-/// The most steps of a source: so many energies fit into the memory that a block of threads shares.
+/// Maximum number of steps of a source: the energies must fit into the shared memory of a block.
 const LONGEST: usize = 40 * 1024 / size_of::<f32>();
 
 /// The score's functions as source.
@@ -25,7 +28,10 @@ fn write<S: Score>() -> String {
     let back = function(signature, || {
         let gradient = Symbol::of("gradient");
         let gradients = S::term_back(Symbol::of(q), Symbol::of(k), Symbol::of(v), gradient);
-        gradients.into_iter().zip(["*dq", "*dk", "*dv"]).for_each(|(gradient, place)| gradient.store(place));
+        gradients
+            .into_iter()
+            .zip(["*dq", "*dk", "*dv"])
+            .for_each(|(gradient, target)| gradient.store(target));
     });
     term + &back
 }
@@ -48,22 +54,22 @@ pub(crate) struct Attending<'a> {
     rows: DeviceLayout,
     of: Indices,
     vector: Option<Pointer>,
-    /// None, where nothing is bent: then simpler kernels do.
-    focus: Option<&'a AttentionModifiers>,
+    /// None where there are no modifiers: simpler kernels suffice then.
+    modifiers: Option<&'a AttentionModifiers>,
     forward: Kernel,
     backward: Kernel,
 }
 
-/// The gradients of a [`AttentionModifiers`], where there is one.
+/// The gradients of the [`AttentionModifiers`]; none where there is no such modifier.
 #[derive(Default)]
 pub(crate) struct ModifierGradients {
     /// count × heads
-    places: Option<Tensor>,
+    centers: Option<Tensor>,
     /// count × heads·source steps
     so_far: Option<Tensor>,
 }
 
-/// The rows of a step, or all: where each of their tensors begins.
+/// The rows of a step, or all: pointers to the first row of their tensors.
 #[derive(Clone, Copy)]
 pub(crate) struct AttendingRows {
     pub(crate) count: usize,
@@ -73,18 +79,34 @@ pub(crate) struct AttendingRows {
     pub(crate) weights: Pointer,
 }
 
+/// The gradients of [`AttendingRows`], likewise: those of the results, and those to be written.
+#[derive(Clone, Copy)]
+pub(crate) struct AttendingGradients {
+    /// count × heads·width
+    pub(crate) dcontext: Pointer,
+    /// count × heads·source steps, or none
+    pub(crate) dweights: Option<Pointer>,
+    /// Overwritten: count × heads·source steps
+    pub(crate) denergies: Pointer,
+    /// Overwritten: count × heads·depth
+    pub(crate) dquery: Pointer,
+}
+
 impl<'a> Attending<'a> {
     pub(crate) fn new(
         cuda: &'a Cuda,
         score: AnyScore,
         memory: &'a Memory,
-        vector: Option<&Tensor>,
-        focus: Option<&'a AttentionModifiers>,
+        vector: Option<&Var>,
+        modifiers: Option<&'a AttentionModifiers>,
     ) -> Attending<'a> {
         let segment = memory.segment();
         let device = segment.keys.device();
-        let [forward, backward] =
-            if focus.is_some() { ["forward_focused", "backward_focused"] } else { ["forward", "backward"] };
+        let [forward, backward] = if modifiers.is_some() {
+            ["forward_focused", "backward_focused"]
+        } else {
+            ["forward", "backward"]
+        };
         Attending {
             cuda,
             score,
@@ -92,17 +114,17 @@ impl<'a> Attending<'a> {
             segment,
             rows: DeviceLayout::new(device, &segment.layout),
             of: Indices::new(device, &memory.of),
-            vector: vector.map(Tensor::pointer),
-            focus,
+            vector: vector.map(|vector| vector.value().pointer()),
+            modifiers,
             forward: cuda.kernel(&score.source(), forward),
             backward: cuda.kernel(&score.source(), backward),
         }
     }
 
-    /// What the kernels take of a focus; nothing, where there is none.
-    fn focused(&self) -> Vec<Arg<'_>> {
-        let Some(focus) = self.focus else { return Vec::new() };
-        let (window, coverage) = (focus.window.as_ref(), focus.coverage.as_ref());
+    /// The arguments of the kernels with modifiers; empty where there are none.
+    fn modifier_arguments(&self) -> Vec<Arg<'_>> {
+        let Some(modifiers) = self.modifiers else { return Vec::new() };
+        let (window, coverage) = (modifiers.window.as_ref(), modifiers.coverage.as_ref());
         vec![
             window.map(|window| window.center.var().value().pointer()).into(),
             window.map_or(0, |window| window.half_width).into(),
@@ -128,77 +150,69 @@ impl<'a> Attending<'a> {
 
     fn launch(&self, count: usize) -> Launch {
         let steps = self.rows.steps;
-        assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention has room for {LONGEST}");
-        // In eights: the compiler reads that many at a time where it unrolls a loop, also behind the last one.
-        // A window may begin anywhere.
-        let behind = if self.focus.is_some() { 8 } else { 0 };
-        let shared = (steps.max(1).next_multiple_of(8) + behind) * size_of::<f32>();
+        assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention supports up to {LONGEST}");
+        // A multiple of eight: the compiler reads that many at a time where it unrolls a loop, even past the last one.
+        // A window may start anywhere.
+        let padding = if self.modifiers.is_some() { 8 } else { 0 };
+        let shared = (steps.max(1).next_multiple_of(8) + padding) * size_of::<f32>();
         Launch { blocks: [count, self.memory.heads], threads: [1024, 1], shared }
     }
 
-    /// Weights and context of rows, of which the `i`-th reads what place `i` reads.
+    /// Weights and context of rows, of which the `i`-th attends to source `of[i]`.
     pub(crate) fn forward(&self, rows: AttendingRows, context: Pointer) {
         let arguments = [
             &[rows.query.into(), self.vector.into()],
             &self.sources()[..],
-            &self.focused(),
+            &self.modifier_arguments(),
             &[rows.weights.into(), context.into()],
         ]
         .concat();
-        // SAFETY: a place for each row, and the tensors are as wide as the memory says.
+        // SAFETY: a source for each row, and the tensors are as wide as the memory specifies.
         unsafe { self.cuda.launch(self.forward, self.launch(rows.count), &arguments) };
     }
 
     /// The gradients of energies and query, from those of context and weights.
-    pub(crate) fn backward(
-        &self,
-        rows: AttendingRows,
-        dcontext: Pointer,
-        dweights: Option<Pointer>,
-        denergies: Pointer,
-        dquery: Pointer,
-    ) -> ModifierGradients {
+    pub(crate) fn backward(&self, rows: AttendingRows, gradients: AttendingGradients) -> ModifierGradients {
+        let AttendingGradients { dcontext, dweights, denergies, dquery } = gradients;
         let device = self.segment.keys.device();
-        let mut back = ModifierGradients::default();
-        let mut of_focus: Vec<Arg> = Vec::new();
-        if let Some(focus) = self.focus {
+        let mut of_modifiers = ModifierGradients::default();
+        let mut written: Vec<Arg> = Vec::new();
+        if let Some(modifiers) = self.modifiers {
             let scratch = |columns| Tensor::scratch(device, rows.count, columns);
-            back.places = focus.window.as_ref().map(|_| scratch(self.memory.heads));
-            back.so_far = focus.coverage.as_ref().map(|_| scratch(self.memory.weight_columns()));
-            of_focus.extend(
-                [&mut back.places, &mut back.so_far]
+            of_modifiers.centers = modifiers.window.as_ref().map(|_| scratch(self.memory.heads));
+            of_modifiers.so_far = modifiers.coverage.as_ref().map(|_| scratch(self.memory.weight_columns()));
+            written.extend(
+                [&mut of_modifiers.centers, &mut of_modifiers.so_far]
                     .map(|tensor| Arg::from(tensor.as_mut().map(Tensor::pointer_mut))),
             );
         }
         let arguments = [
             &[rows.query.into(), self.vector.into()],
             &self.sources()[..],
-            &self.focused(),
+            &self.modifier_arguments(),
             &[rows.weights.into(), dcontext.into(), dweights.into(), denergies.into(), dquery.into()],
-            &of_focus,
+            &written,
         ]
         .concat();
         // SAFETY: as in the forward pass.
         unsafe { self.cuda.launch(self.backward, self.launch(rows.count), &arguments) };
-        back
+        of_modifiers
     }
 
-    /// The gradients of keys, vector and values, from what all rows, packed as `readers`, have left.
+    /// The gradients of keys, vector and values, from the queries of all rows and the gradients of their energies.
     pub(crate) fn memory_gradients(
         &self,
         gradients: &mut Gradients,
-        readers: &SequenceLayout,
         query: Pointer,
-        vector: Option<&Var>,
         denergies: &Tensor,
-        (weights, dcontext): (&Tensor, &Tensor),
+        attended: &AttendedRows,
     ) {
-        let (memory, device) = (self.memory, weights.device());
-        let readers = Readers::new(device, self.rows.batch, &memory.of, readers);
+        let (memory, device) = (self.memory, denergies.device());
+        let readers = Readers::new(device, self.rows.batch, &memory.of, attended.layout);
         let (total, columns) = self.segment.keys.shape();
         let mut dkeys = Tensor::scratch(device, total, columns);
         let mut dvector = self.score.has_vector().then(|| Tensor::scratch(device, total, columns));
-        let coverage = self.focus.and_then(|focus| focus.coverage.as_ref());
+        let coverage = self.modifiers.and_then(|modifiers| modifiers.coverage.as_ref());
         let mut dcover = coverage.map(|_| Tensor::scratch(device, total, columns));
         let read = [
             query.into(),
@@ -217,14 +231,14 @@ impl<'a> Attending<'a> {
             dkeys.pointer_mut().into(),
             dvector.as_mut().map(Tensor::pointer_mut).into(),
         ];
-        let of_focus = self.focus.map(|_| Arg::from(dcover.as_mut().map(Tensor::pointer_mut)));
-        let arguments = [&read[..], &self.focused(), &written, of_focus.as_slice()].concat();
-        let kernel = if self.focus.is_some() { "keys_back_focused" } else { "keys_back" };
+        let of_coverage = self.modifiers.map(|_| Arg::from(dcover.as_mut().map(Tensor::pointer_mut)));
+        let arguments = [&read[..], &self.modifier_arguments(), &written, of_coverage.as_slice()].concat();
+        let kernel = if self.modifiers.is_some() { "keys_back_focused" } else { "keys_back" };
         let how = Launch { blocks: [self.rows.batch, self.rows.steps], ..Launch::blocks(1) };
         // SAFETY: the readers are rows of the queries and of the energies' gradients.
         unsafe { self.cuda.launch(self.cuda.kernel(&self.score.source(), kernel), how, &arguments) };
         gradients.add(&self.segment.keys, dkeys);
-        if let (Some(vector), Some(dvector)) = (vector, dvector) {
+        if let (Some(vector), Some(dvector)) = (attended.vector, dvector) {
             gradients.write_cuda(vector, |dv, update| column_sums(self.cuda, dvector.view(), dv, update));
         }
         if let (Some(coverage), Some(dcover)) = (coverage, dcover) {
@@ -233,11 +247,12 @@ impl<'a> Attending<'a> {
             });
         }
         if gradients.wants(&self.segment.values) {
-            gradients.add(&self.segment.values, self.values_gradient(&readers, weights, dcontext));
+            gradients.add(&self.segment.values, self.values_gradient(&readers, attended));
         }
     }
 
-    fn values_gradient(&self, readers: &Readers, weights: &Tensor, dcontext: &Tensor) -> Tensor {
+    fn values_gradient(&self, readers: &Readers, attended: &AttendedRows) -> Tensor {
+        let &AttendedRows { weights, dcontext, .. } = attended;
         let (total, columns) = self.segment.values.shape();
         let mut dvalues = Tensor::scratch(weights.device(), total, columns);
         let arguments = [
@@ -260,51 +275,50 @@ impl<'a> Attending<'a> {
     }
 }
 
-pub(super) fn forward(
-    cuda: &Cuda,
-    score: AnyScore,
-    query: &Tensor,
-    vector: Option<&Tensor>,
-    memory: &Memory,
-    focus: &AttentionModifiers,
-) -> (Tensor, Tensor) {
+pub(super) fn forward(cuda: &Cuda, inputs: AttendInputs) -> AttendOutput {
+    let AttendInputs { score, query, vector, memory, modifiers } = inputs;
     let (rows, device) = (query.rows(), query.device());
     let mut context = Tensor::scratch(device, rows, memory.columns().1);
     let mut weights = Tensor::scratch(device, rows, memory.weight_columns());
-    let own = AttendingRows { count: rows, query: query.pointer(), weights: weights.pointer_mut() };
-    Attending::new(cuda, score, memory, vector, focus.bent()).forward(own, context.pointer_mut());
-    (context, weights)
+    let own = AttendingRows { count: rows, query: query.value().pointer(), weights: weights.pointer_mut() };
+    let attending = Attending::new(cuda, score, memory, vector, modifiers.non_empty());
+    attending.forward(own, context.pointer_mut());
+    AttendOutput { context, weights }
 }
 
-/// The gradients of query, keys, values, vector and focus, from those of context and weights.
-#[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
+/// The gradients of all inputs, from those of context and weights.
 pub(super) fn backward(
     cuda: &Cuda,
-    score: AnyScore,
     gradients: &mut Gradients,
-    (dcontext, dweights): (&Tensor, Option<&Tensor>),
+    inputs: AttendInputs,
     weights: &Tensor,
-    query: &Var,
-    vector: Option<&Var>,
-    memory: &Memory,
-    focus: &AttentionModifiers,
+    upstream: &AttendUpstream,
 ) {
+    let AttendInputs { score, query, vector, memory, modifiers } = inputs;
+    let AttendUpstream { dcontext, dweights } = upstream;
     let ((rows, columns), device) = (query.shape(), query.device());
     let mut dquery = Tensor::scratch(device, rows, columns);
     let mut denergies = Tensor::scratch(device, rows, memory.weight_columns());
-    let attending = Attending::new(cuda, score, memory, vector.map(Var::value), focus.bent());
-    let own = AttendingRows { count: rows, query: query.value().pointer(), weights: weights.pointer() };
-    let dweights = dweights.map(Tensor::pointer);
-    let back =
-        attending.backward(own, dcontext.pointer(), dweights, denergies.pointer_mut(), dquery.pointer_mut());
+    let attending = Attending::new(cuda, score, memory, vector, modifiers.non_empty());
+    let query_at = query.value().pointer();
+    let own = AttendingRows { count: rows, query: query_at, weights: weights.pointer() };
+    let of_modifiers = attending.backward(
+        own,
+        AttendingGradients {
+            dcontext: dcontext.pointer(),
+            dweights: dweights.as_ref().map(Tensor::pointer),
+            denergies: denergies.pointer_mut(),
+            dquery: dquery.pointer_mut(),
+        },
+    );
     gradients.add(query, dquery);
-    if let (Some(window), Some(dplaces)) = (&focus.window, back.places) {
-        gradients.add(window.center.var(), dplaces);
+    if let (Some(window), Some(dcenters)) = (&modifiers.window, of_modifiers.centers) {
+        gradients.add(window.center.var(), dcenters);
     }
-    if let (Some(coverage), Some(dso_far)) = (&focus.coverage, back.so_far) {
+    if let (Some(coverage), Some(dso_far)) = (&modifiers.coverage, of_modifiers.so_far) {
         gradients.add(&coverage.so_far, dso_far);
     }
-    let alone = SequenceLayout::new(&vec![1; rows]);
-    let query = query.value().pointer();
-    attending.memory_gradients(gradients, &alone, query, vector, &denergies, (weights, dcontext));
+    let layout = SequenceLayout::new(&vec![1; rows]);
+    let attended = AttendedRows { layout: &layout, vector, weights, dcontext };
+    attending.memory_gradients(gradients, query_at, &denergies, &attended);
 }

@@ -9,16 +9,16 @@
 //! | context | rows × heads·width |
 //! | weights | rows × heads·source steps; zero beyond a source's length |
 //!
-//! Everything lies head by head: each has its own columns of query, keys, vector and values and its own softmax, and the
-//! contexts of all stand side by side.
+//! Everything is stored head by head: each has its own columns of query, keys, vector and values and its own softmax, and the
+//! contexts of all are concatenated.
 //!
 //! Row `i` attends to source `of[i]`, so that keys and values need not be copied when several rows attend to the same source or the
 //! rows change their order. Sources that join a search are a segment of the memory of their own, so nothing is copied then, either: there
 //! is no backward pass through several segments. An empty source gives a zero context.
 //!
-//! [`attend_focused`] may be bent ([`AttentionModifiers`]): by a window, outside of which weights are zero, and by what was looked at before.
+//! [`attend_focused`] takes [`AttentionModifiers`]: a window, outside of which weights are zero, and the coverage by earlier steps.
 //!
-//! Back: `dv_j = a_j·dc`, `da_j = v_j·dc` (plus the gradient of the weights themselves), then through the softmax to the
+//! Backward: `dv_j = a_j·dc`, `da_j = v_j·dc` (plus the gradient of the weights themselves), then through the softmax to the
 //! energies, and term by term to query, key and vector; the terms are computed again, not kept. In a window whose weights are
 //! `b_j = a_j·g_j` with `g_j = exp(−(j − p)²/(2σ²))`, `da_j = g_j·db_j` and `dp = Σ_j db_j·b_j·(j − p)/σ²`; of keys `k_j + w·u_j`,
 //! `dw = Σ_j u_j·dk_j` and `du_j = w·dk_j`.
@@ -82,6 +82,11 @@ impl Memory {
         segment
     }
 
+    /// The keys and values of all segments.
+    pub(crate) fn vars(&self) -> impl Iterator<Item = &Var> {
+        self.segments.iter().flat_map(|segment| [&segment.keys, &segment.values])
+    }
+
     /// The segments as workers read them.
     pub(crate) fn views(&self) -> Vec<row::SegmentView<'_>> {
         self.segments.iter().map(row::SegmentView::from).collect()
@@ -127,12 +132,56 @@ impl Memory {
     }
 }
 
+/// What rows attend with, and to what: the inputs of the operation.
+#[derive(Clone, Copy)]
+struct AttendInputs<'a> {
+    score: AnyScore,
+    query: &'a Var,
+    vector: Option<&'a Var>,
+    memory: &'a Memory,
+    modifiers: &'a AttentionModifiers,
+}
+
+impl<'a> AttendInputs<'a> {
+    fn check(self) {
+        self.memory.check(self.score, self.query.rows(), self.query.columns(), self.vector);
+        self.modifiers.check(self.query.rows(), self.memory);
+    }
+
+    /// All variables that may get gradients.
+    fn vars(self) -> Vec<&'a Var> {
+        let first = [self.query].into_iter().chain(self.memory.vars()).chain(self.vector);
+        first.chain(self.modifiers.inputs()).collect()
+    }
+}
+
+/// Context and weights of all rows.
+struct AttendOutput {
+    context: Tensor,
+    weights: Tensor,
+}
+
+/// The gradients of an [`AttendOutput`].
+struct AttendUpstream {
+    dcontext: Tensor,
+    dweights: Option<Tensor>,
+}
+
+/// Rows whose backward pass is over, except for what they add to the gradients of the memory.
+pub(crate) struct AttendedRows<'a> {
+    /// The sequences of the rows, of which sequence `i` attends to source `of[i]`.
+    pub(crate) layout: &'a SequenceLayout,
+    pub(crate) vector: Option<&'a Var>,
+    pub(crate) weights: &'a Tensor,
+    pub(crate) dcontext: &'a Tensor,
+}
+
 /// The context of each row and the weights that made it; see the [module](self).
 pub fn attend(score: AnyScore, query: &Var, vector: Option<&Var>, memory: &Memory) -> [Var; 2] {
     attend_focused(score, query, vector, memory, &AttentionModifiers::default())
 }
 
-/// The same, bent by a focus.
+/// The same, with [`AttentionModifiers`].
 pub fn attend_focused(
     score: AnyScore,
     query: &Var,
@@ -141,24 +190,21 @@ pub fn attend_focused(
     focus: &AttentionModifiers,
 ) -> [Var; 2] {
     let _span = profile::span("attend", query.device());
-    memory.check(score, query.rows(), query.columns(), vector);
-    focus.check(query.rows(), memory);
-    let vector_value = vector.map(Var::value);
-    let (context, weights) = on_device!(query.device(),
-        cpu => cpu::forward(cpu, score, query.value(), vector_value, memory, focus),
-        cuda => cuda::forward(cuda, score, query.value(), vector_value, memory, focus));
-    let keys_values = memory.segments.iter().flat_map(|segment| [&segment.keys, &segment.values]);
-    let inputs: Vec<&Var> =
-        [query].into_iter().chain(keys_values).chain(vector).chain(focus.inputs()).collect();
-    record(&inputs, [context, weights.clone()], {
+    let inputs = AttendInputs { score, query, vector, memory, modifiers: focus };
+    inputs.check();
+    let AttendOutput { context, weights } = on_device!(query.device(),
+        cpu => cpu::forward(cpu, inputs),
+        cuda => cuda::forward(cuda, inputs));
+    record(&inputs.vars(), [context, weights.clone()], {
         let (query, vector, memory, focus) = (query.clone(), vector.cloned(), memory.clone(), focus.clone());
         move |gradients, [dcontext, dweights]| {
+            let (vector, modifiers) = (vector.as_ref(), &focus);
+            let inputs = AttendInputs { score, query: &query, vector, memory: &memory, modifiers };
             let zeros = || Tensor::zeros(query.device(), query.rows(), memory.columns().1);
-            let dcontext = dcontext.unwrap_or_else(zeros);
-            let (upstream, vector) = ((&dcontext, dweights.as_ref()), vector.as_ref());
+            let upstream = AttendUpstream { dcontext: dcontext.unwrap_or_else(zeros), dweights };
             on_device!(query.device(),
-                cpu => cpu::backward(cpu, score, gradients, upstream, &weights, &query, vector, &memory, &focus),
-                cuda => cuda::backward(cuda, score, gradients, upstream, &weights, &query, vector, &memory, &focus));
+                cpu => cpu::backward(cpu, gradients, inputs, &weights, &upstream),
+                cuda => cuda::backward(cuda, gradients, inputs, &weights, &upstream));
         }
     })
 }

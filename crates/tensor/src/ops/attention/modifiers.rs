@@ -3,30 +3,30 @@ use crate::ops::{linear, sigmoid, tanh};
 use crate::tape::Var;
 use crate::tensor::Tensor;
 
-/// What bends attention besides its score; nothing, where nothing is said.
+/// Modifiers of attention besides its score; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct AttentionModifiers {
-    /// The steps that are looked at.
+    /// The steps that are attended to.
     pub window: Option<LocalWindow>,
     /// The weights that they had before.
     pub coverage: Option<Coverage>,
 }
 
-/// Local attention (Luong et al. 2015): each head looks only at the steps `j` with `|j − p| ≤ D`.
+/// Local attention (Luong et al. 2015): each head attends only to the steps `j` with `|j − p| ≤ D`.
 #[derive(Clone, Debug)]
 pub struct LocalWindow {
     /// `D`, the steps on either side.
     pub half_width: usize,
-    /// `p`, the middle.
+    /// `p`, the center.
     pub center: WindowCenter,
 }
 
-/// The middle of a window, for each head of each row: rows × heads.
+/// The center of a window, for each head of each row: rows × heads.
 #[derive(Clone, Debug)]
 pub enum WindowCenter {
     /// A step of the source, or its last one where it is shorter. It gets no gradient.
     Step(Var),
-    /// A share of the source's length, from 0 to 1: `p = S·share`. Behind the softmax, weights are multiplied by
+    /// A fraction of the source's length, from 0 to 1: `p = S·fraction`. After the softmax, weights are multiplied by
     /// `exp(−(j − p)²/(2σ²))` with `σ = D/2`.
     Fraction(Var),
 }
@@ -43,7 +43,7 @@ impl WindowCenter {
     }
 }
 
-/// Coverage (Tu et al. 2016, See et al. 2017): the score sees the keys `k_j + w·Σ a_j`, with the sum of the weights that a step
+/// Coverage (Tu et al. 2016, See et al. 2017): the score takes the keys `k_j + w·Σ a_j`, with the sum of the weights that a step
 /// had before.
 #[derive(Clone, Debug)]
 pub struct Coverage {
@@ -54,16 +54,16 @@ pub struct Coverage {
 }
 
 impl AttentionModifiers {
-    /// Itself, where it bends anything.
+    /// Itself; none where there is no modifier.
     #[cfg(feature = "cuda")]
-    pub(crate) fn bent(&self) -> Option<&AttentionModifiers> {
+    pub(crate) fn non_empty(&self) -> Option<&AttentionModifiers> {
         (self.window.is_some() || self.coverage.is_some()).then_some(self)
     }
 
     /// All that may get gradients.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Var> {
-        let place = self.window.as_ref().map(|window| window.center.var());
-        place
+        let center = self.window.as_ref().map(|window| window.center.var());
+        center
             .into_iter()
             .chain(self.coverage.iter().flat_map(|coverage| [&coverage.so_far, &coverage.weight]))
     }
@@ -71,7 +71,7 @@ impl AttentionModifiers {
     pub(crate) fn check(&self, readers: usize, memory: &Memory) {
         if let Some(window) = &self.window {
             assert!(window.half_width > 0, "a window without steps");
-            assert_eq!(window.center.var().shape(), (readers, memory.heads), "a place for each head");
+            assert_eq!(window.center.var().shape(), (readers, memory.heads), "a center for each head");
         }
         if let Some(coverage) = &self.coverage {
             let shape = (readers, memory.weight_columns());
@@ -81,32 +81,32 @@ impl AttentionModifiers {
     }
 }
 
-/// The weights from which a decoder makes the [`AttentionModifiers`] of its steps; none, where its attention is not bent.
+/// The weights from which a decoder computes the [`AttentionModifiers`] of its steps; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct ModifierWeights {
-    /// Where local attention looks.
+    /// The window of local attention.
     pub local: Option<LocalAttention>,
     /// `w` of the [`Coverage`].
     pub coverage: Option<Var>,
 }
 
-/// Where local attention looks.
+/// The window of local attention.
 #[derive(Clone, Debug)]
 pub struct LocalAttention {
-    /// The steps on either side of the middle.
+    /// The steps on either side of the center.
     pub half_width: usize,
-    /// `W` and `v` of `p = S·σ(vᵀ tanh(W·s))`: size × hidden and heads × size. Without them, step `t` of the target looks around
-    /// step `t` of the source.
+    /// `W` and `v` of `p = S·σ(vᵀ tanh(W·s))`: size × hidden and heads × size. Without them, step `t` of the target attends
+    /// to the steps around step `t` of the source.
     pub predict: Option<[Var; 2]>,
 }
 
 impl ModifierWeights {
-    /// Whether nothing is bent.
+    /// Whether there is no modifier.
     pub fn is_none(&self) -> bool {
         self.local.is_none() && self.coverage.is_none()
     }
 
-    /// The focus of states, of which the `i`-th takes step `steps[i]` of its target; `covered` are the weights so far, zero where
+    /// The modifiers for states, of which the `i`-th takes step `steps[i]` of its target; `covered` are the weights so far, zero where
     /// there are none yet.
     pub fn modifiers(
         &self,
@@ -124,10 +124,10 @@ impl ModifierWeights {
                 }
                 None => {
                     assert_eq!(steps.len(), states.rows(), "a step for each state");
-                    let places: Vec<f32> =
+                    let centers: Vec<f32> =
                         steps.iter().flat_map(|&step| vec![step as f32; memory.heads]).collect();
-                    let places = Tensor::new(states.device(), steps.len(), memory.heads, &places);
-                    WindowCenter::Step(Var::constant(places))
+                    let centers = Tensor::new(states.device(), steps.len(), memory.heads, &centers);
+                    WindowCenter::Step(Var::constant(centers))
                 }
             },
         };

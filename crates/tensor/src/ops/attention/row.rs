@@ -57,7 +57,7 @@ impl<'a> Sources<'a> {
         self.of[reader] as usize
     }
 
-    /// A source, as each head sees it.
+    /// A source, for each head.
     pub(crate) fn at(self, source: usize) -> impl Iterator<Item = Source<'a>> {
         let (segment, index) = self.locate(source);
         (0..self.heads).map(move |head| Source { segment, index, all: self, head })
@@ -76,7 +76,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// One source, as a head sees it.
+/// One source, for one head.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     segment: SegmentView<'a>,
@@ -97,28 +97,28 @@ impl<'a> Source<'a> {
         self.segment.layout.row(self.index, step)
     }
 
-    /// The head's share of columns, of which each head has so many.
+    /// The columns of the head, of which each head has `width`.
     #[inline(always)]
-    fn share(&self, width: usize) -> Range<usize> {
+    fn columns(&self, width: usize) -> Range<usize> {
         self.head * width..(self.head + 1) * width
     }
 
     /// The head's columns of keys, queries and vector.
     #[inline(always)]
     pub(crate) fn key_columns(&self) -> Range<usize> {
-        self.share(self.all.depth)
+        self.columns(self.all.depth)
     }
 
     /// The head's columns of values and contexts.
     #[inline(always)]
     pub(crate) fn value_columns(&self) -> Range<usize> {
-        self.share(self.all.width)
+        self.columns(self.all.width)
     }
 
     /// The head's columns of the weights.
     #[inline(always)]
     pub(crate) fn weight_columns(&self) -> Range<usize> {
-        self.share(self.all.steps)
+        self.columns(self.all.steps)
     }
 
     #[inline(always)]
@@ -132,35 +132,35 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The places of a query in blocks of lanes.
+/// The elements of a query in blocks of lanes.
 #[inline(always)]
 fn blocks(depth: usize) -> impl Iterator<Item = Range<usize>> {
     (0..depth).step_by(LANES).map(move |start| start..(start + LANES).min(depth))
 }
 
-/// Some places of a vector that may not be there.
+/// A range of a vector; empty where the score has none.
 #[inline(always)]
 pub(super) fn part(vector: &[f32], range: Range<usize>) -> &[f32] {
     if vector.is_empty() { vector } else { &vector[range] }
 }
 
-/// What bends the attention of a head's row.
+/// The modifiers of the attention of a head's row.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RowModifiers<'a> {
     pub(crate) window: Option<Window>,
     pub(crate) coverage: Option<RowCoverage<'a>>,
 }
 
-/// The steps around a place.
+/// The steps around a center.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
-    middle: f32,
-    reach: f32,
-    /// Whether weights fall off from the middle.
+    center: f32,
+    half_width: f32,
+    /// Whether weights fall off from the center.
     falls: bool,
 }
 
-/// The weights so far, and what they are multiplied with where they are added to a key.
+/// The weights so far, and what they are multiplied by where they are added to a key.
 #[derive(Clone, Copy)]
 pub(crate) struct RowCoverage<'a> {
     pub(crate) so_far: &'a [f32],
@@ -168,56 +168,56 @@ pub(crate) struct RowCoverage<'a> {
 }
 
 impl Window {
-    /// Around a step, or around a share of the source's length.
+    /// Around a step, or around a fraction of the source's length.
     #[inline(always)]
-    pub(crate) fn new(place: f32, share: bool, reach: usize, length: usize) -> Window {
-        let middle = if share { place * length as f32 } else { place.min(length as f32 - 1.0) };
-        Window { middle, reach: reach as f32, falls: share }
+    pub(crate) fn new(center: f32, is_fraction: bool, half_width: usize, length: usize) -> Window {
+        let center = if is_fraction { center * length as f32 } else { center.min(length as f32 - 1.0) };
+        Window { center, half_width: half_width as f32, falls: is_fraction }
     }
 
     #[inline(always)]
     fn steps(&self, length: usize) -> Range<usize> {
-        let end = ((self.middle + self.reach).floor() + 1.0).max(0.0) as usize;
+        let end = ((self.center + self.half_width).floor() + 1.0).max(0.0) as usize;
         let end = end.min(length);
-        let first = (self.middle - self.reach).ceil().max(0.0) as usize;
+        let first = (self.center - self.half_width).ceil().max(0.0) as usize;
         first.min(end)..end
     }
 
-    /// How many steps behind the middle.
+    /// The number of steps after the center.
     #[inline(always)]
-    fn behind(&self, step: usize) -> f32 {
-        step as f32 - self.middle
+    fn offset(&self, step: usize) -> f32 {
+        step as f32 - self.center
     }
 
-    /// From weights `b = a·g` and their gradients those of the energies, in their place; returns that of the place.
+    /// Replaces the gradients of weights `b = a·g` by those of the energies; returns the gradient of the center.
     #[inline(always)]
     fn back<V: Vector>(&self, steps: Range<usize>, b: &[f32], db: &mut [f32], length: usize) -> f32 {
         let inner = dot::<V>(b, db); // Σ a·da, since da = g·db
-        let mut dmiddle = 0.0;
+        let mut dcenter = 0.0;
         for (step, (b, db)) in steps.zip(b.iter().zip(db)) {
-            dmiddle += *db * b * self.behind(step);
-            *db = b * (*db - inner / self.share(step));
+            dcenter += *db * b * self.offset(step);
+            *db = b * (*db - inner / self.falloff(step));
         }
-        let inverse_variance = 4.0 / (self.reach * self.reach);
-        dmiddle * inverse_variance * length as f32
+        let inverse_variance = 4.0 / (self.half_width * self.half_width);
+        dcenter * inverse_variance * length as f32
     }
 
     /// `exp(−(j − p)²/(2σ²))` with `σ = D/2`.
     #[inline(always)]
-    fn share(&self, step: usize) -> f32 {
-        let distance = self.behind(step) / self.reach;
+    fn falloff(&self, step: usize) -> f32 {
+        let distance = self.offset(step) / self.half_width;
         (-2.0 * distance * distance).exp()
     }
 }
 
 impl RowModifiers<'_> {
-    /// The steps that are looked at.
+    /// The steps that are attended to.
     #[inline(always)]
     fn steps(&self, length: usize) -> Range<usize> {
         self.window.map_or(0..length, |window| window.steps(length))
     }
 
-    /// The window, where weights fall off from its middle.
+    /// The window, where weights fall off from its center.
     #[inline(always)]
     fn falling(&self) -> Option<Window> {
         self.window.filter(|window| window.falls)
@@ -225,7 +225,7 @@ impl RowModifiers<'_> {
 }
 
 impl RowCoverage<'_> {
-    /// Some places of a key, with the coverage of its step.
+    /// A range of a key, with the coverage of its step.
     #[inline(always)]
     fn key<V: Vector>(&self, step: usize, key: &[f32], range: Range<usize>) -> V {
         V::load(&self.weight[range.clone()]) * V::lit(self.so_far[step]) + V::load(&key[range])
@@ -267,7 +267,7 @@ pub(crate) struct Forward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
     pub(crate) source: Source<'a>,
-    pub(crate) bend: RowModifiers<'a>,
+    pub(crate) modifiers: RowModifiers<'a>,
     pub(crate) weights: &'a mut [f32],
     pub(crate) context: &'a mut [f32],
 }
@@ -277,21 +277,21 @@ impl<S: Score> Kernel for Scored<S, Forward<'_>> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let Forward { query, vector, source, bend, weights, context } = self.row;
-        let steps = bend.steps(source.length());
+        let Forward { query, vector, source, modifiers, weights, context } = self.row;
+        let steps = modifiers.steps(source.length());
         weights[..steps.start].fill(0.0);
         weights[steps.end..].fill(0.0);
         let weights = &mut weights[steps.clone()];
         for (step, energy_of) in steps.clone().zip(weights.iter_mut()) {
             let key = source.key(step);
-            *energy_of = match &bend.coverage {
+            *energy_of = match &modifiers.coverage {
                 None => energy::<S, V>(query, vector, |range| V::load(&key[range])),
                 Some(covered) => energy::<S, V>(query, vector, |range| covered.key(step, key, range)),
             };
         }
         softmax_row::<V>(weights);
-        if let Some(window) = bend.falling() {
-            steps.clone().zip(weights.iter_mut()).for_each(|(step, weight)| *weight *= window.share(step));
+        if let Some(window) = modifiers.falling() {
+            steps.clone().zip(weights.iter_mut()).for_each(|(step, weight)| *weight *= window.falloff(step));
         }
         let terms = steps.zip(weights).map(|(step, weight)| (*weight, source.value(step)));
         weighted_rows::<V>(context, terms);
@@ -304,11 +304,11 @@ pub(crate) struct Backward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
     pub(crate) source: Source<'a>,
-    pub(crate) bend: RowModifiers<'a>,
+    pub(crate) modifiers: RowModifiers<'a>,
     pub(crate) weights: &'a [f32],
     pub(crate) dcontext: &'a [f32],
     pub(crate) dweights: Option<&'a [f32]>,
-    /// Room for the gradient of the energies.
+    /// Workspace for the gradient of the energies.
     pub(crate) denergy: &'a mut [f32],
     /// Overwritten.
     pub(crate) dquery: &'a mut [f32],
@@ -316,16 +316,16 @@ pub(crate) struct Backward<'a> {
     pub(crate) dkeys: Grid<'a>,
     /// Added to; empty where the score has no vector.
     pub(crate) dvector: &'a mut [f32],
-    pub(crate) dbend: RowModifierGradients<'a>,
+    pub(crate) dmodifiers: RowModifierGradients<'a>,
 }
 
-/// Where the gradients of what bends the attention go; each is empty where there is no such thing.
+/// The gradients of the modifiers; each is empty where there is no such modifier.
 pub(crate) struct RowModifierGradients<'a> {
-    /// Overwritten: that of the window's place.
-    pub(crate) dplace: &'a mut [f32],
+    /// Overwritten: that of the window's center.
+    pub(crate) dcenter: &'a mut [f32],
     /// Overwritten: those of the weights so far.
     pub(crate) dso_far: &'a mut [f32],
-    /// Added to: that of what they are multiplied with.
+    /// Added to: that of what they are multiplied by.
     pub(crate) dweight: &'a mut [f32],
 }
 
@@ -335,22 +335,23 @@ impl<S: Score> Kernel for Scored<S, Backward<'_>> {
     #[inline(always)]
     fn run<V: Vector>(mut self) {
         let row = &mut self.row;
-        let (source, bend) = (row.source, row.bend);
-        let steps = bend.steps(source.length());
+        let (source, modifiers) = (row.source, row.modifiers);
+        let steps = modifiers.steps(source.length());
         let (weights, denergy) = (&row.weights[steps.clone()], &mut row.denergy[steps.clone()]);
         for (step, denergy) in steps.clone().zip(denergy.iter_mut()) {
             let of_weight = row.dweights.map_or(0.0, |dweights| dweights[step]);
             *denergy = dot::<V>(source.value(step), row.dcontext) + of_weight;
         }
-        match bend.falling() {
+        match modifiers.falling() {
             None => softmax_row_back::<V>(weights, denergy),
             Some(window) => {
-                row.dbend.dplace[0] = window.back::<V>(steps.clone(), weights, denergy, source.length());
+                row.dmodifiers.dcenter[0] =
+                    window.back::<V>(steps.clone(), weights, denergy, source.length());
             }
         }
 
         row.dquery.fill(0.0);
-        row.dbend.dso_far.fill(0.0);
+        row.dmodifiers.dso_far.fill(0.0);
         for step in steps {
             self.step_back::<V>(step);
         }
@@ -361,8 +362,9 @@ impl<S: Score> Scored<S, Backward<'_>> {
     /// From the gradient of a step's energy to those of query, key and vector.
     #[inline(always)]
     fn step_back<V: Vector>(&mut self, step: usize) {
-        let Backward { query, vector, source, bend, denergy, dquery, dkeys, dvector, dbend, .. } =
-            &mut self.row;
+        let Backward {
+            query, vector, source, modifiers, denergy, dquery, dkeys, dvector, dmodifiers, ..
+        } = &mut self.row;
         // SAFETY: the rows of a source belong to the worker that handles it.
         let dkey = unsafe { dkeys.row_mut(source.row(step), source.key_columns()) };
         let mut back = TermsBack {
@@ -370,8 +372,8 @@ impl<S: Score> Scored<S, Backward<'_>> {
             gradients: [dquery, dkey, dvector],
             denergy: V::lit(denergy[step]),
             step,
-            covered: bend.coverage,
-            dweight: dbend.dweight,
+            covered: modifiers.coverage,
+            dweight: dmodifiers.dweight,
             dso_far: V::lit(0.0),
         };
         let (vectors, rest) = in_vectors(0..query.len());
@@ -381,13 +383,13 @@ impl<S: Score> Scored<S, Backward<'_>> {
         if !rest.is_empty() {
             back.at::<S>(rest);
         }
-        if bend.coverage.is_some() {
-            dbend.dso_far[step] = back.dso_far.sum();
+        if modifiers.coverage.is_some() {
+            dmodifiers.dso_far[step] = back.dso_far.sum();
         }
     }
 }
 
-/// The way back through the terms of an energy.
+/// The backward pass through the terms of an energy.
 struct TermsBack<'a, V> {
     /// Query, key and vector.
     inputs: [&'a [f32]; 3],
@@ -417,7 +419,7 @@ impl<V: Vector> TermsBack<'_, V> {
             add(dv, &mut dvector[range.clone()]);
         }
         if let Some(covered) = &self.covered {
-            // Behind the last place, weights are loaded as zeros.
+            // Beyond the last element, weights are loaded as zeros.
             self.dso_far = self.dso_far + dk * V::load(&covered.weight[range.clone()]);
             add(dk * V::lit(covered.so_far[self.step]), &mut self.dweight[range]);
         }
@@ -429,11 +431,11 @@ fn add<V: Vector>(x: V, to: &mut [f32]) {
     (V::load(to) + x).store(to);
 }
 
-/// The gradient of a head's values of one source, from the weights and context gradients of all rows that read it. It is run by the worker
+/// The gradient of a head's values of one source, from the weights and context gradients of all rows that attend to it. It is run by the worker
 /// that the source belongs to: nobody else uses the source's rows of `dvalues` at that time.
 pub(crate) struct ValuesBack<'a, R> {
     pub(crate) source: Source<'a>,
-    /// The rows that read the source.
+    /// The rows that attend to the source.
     pub(crate) readers: R,
     pub(crate) weights: &'a Tensor,
     pub(crate) dcontext: &'a Tensor,

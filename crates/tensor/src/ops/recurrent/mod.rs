@@ -1,7 +1,7 @@
 //! A recurrent layer over packed sequences, in either direction.
 //!
-//! At each step, for every gate: `gate = W_input·x_t + W_state·h_{t-1} + bias`, then the [cell](AnyCell)'s mathematics. Reading
-//! backward, `t-1` is the step behind, and every sequence begins at its own last step.
+//! At each step, for every gate: `gate = W_input·x_t + W_state·h_{t-1} + bias`, then the [cell](AnyCell)'s mathematics. In the
+//! backward direction, `t-1` is the next step, and every sequence starts at its own last step.
 //!
 //! | | shape |
 //! |---|---|
@@ -9,15 +9,15 @@
 //! | `W_input` | gates·hidden × inputs |
 //! | `W_state` | gates·hidden × hidden |
 //! | `bias` | 1 × gates·hidden |
-//! | `state_bias` | 1 × apart·hidden, for the gates whose shares are [apart](AnyCell::apart), or none |
+//! | `state_bias` | 1 × apart·hidden, for the gates whose two terms are [apart](AnyCell::apart), or none |
 //! | `start`, `last` | batch × hidden for each part of the state; zero where no start is given |
 //! | `states` | packed rows × hidden |
 //!
-//! Back, the step's products with `W_state` run step by step; the gradients of the weights are one product each over all
+//! In the backward pass, the step's products with `W_state` run step by step; the gradients of the weights are one product each over all
 //! steps.
 //!
-//! With a [`GateNorm`], the shares are normalized before they meet: `gate = LN(W_input·x_t) + LN(W_state·h_{t-1}) + bias`. The
-//! layer is then the loop over single steps, [`by_steps`], with the input's share normalized for all rows at once.
+//! With a [`GateNorm`], both terms are normalized before they are added: `gate = LN(W_input·x_t) + LN(W_state·h_{t-1}) + bias`. The
+//! layer is then the loop over single steps, [`by_steps`], with the input's term normalized for all rows at once.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -41,14 +41,14 @@ pub struct LayerWeights {
     pub state: Var,
     /// `bias_ih`: 1 × gates·hidden
     pub bias: Var,
-    /// The last rows of `bias_hh`, for the gates whose shares are apart: 1 × apart·hidden
+    /// The last rows of `bias_hh`, for the gates whose two terms are apart: 1 × apart·hidden
     pub state_bias: Option<Var>,
     /// Layer normalization of the gates, or none.
     pub norm: Option<GateNorm>,
 }
 
-/// Layer normalization in a recurrent layer, as Ba et al. (2016) have it: the input's and the state's share of the gates by
-/// itself, each over all gates of a row.
+/// Layer normalization in a recurrent layer, after Ba et al. (2016): the input's and the state's term of the gates, each by
+/// itself and over all gates of a row.
 #[derive(Clone, Debug)]
 pub struct GateNorm {
     /// Of `W_input·x`.
@@ -57,7 +57,7 @@ pub struct GateNorm {
     pub state: Norm,
 }
 
-/// What a normalized row is multiplied with, and what is added to it.
+/// Gain and bias of a normalized row.
 #[derive(Clone, Debug)]
 pub struct Norm {
     /// 1 × gates·hidden
@@ -67,7 +67,7 @@ pub struct Norm {
 }
 
 impl LayerWeights {
-    /// How many units the layer has.
+    /// The number of units of the layer.
     pub fn hidden(&self) -> usize {
         self.state.columns()
     }
@@ -76,25 +76,25 @@ impl LayerWeights {
         [&self.input, &self.state, &self.bias].into_iter().chain(&self.state_bias)
     }
 
-    /// The input's share of the gates, bias included: rows × gates·hidden.
+    /// The input's term of the gates, bias included: rows × gates·hidden.
     pub fn of_input(&self, x: &Var) -> Var {
         let Some(GateNorm { input: norm, .. }) = &self.norm else {
             return linear(x, &self.input, Some(&self.bias));
         };
-        // Both biases are added behind the norm; their sum is one row.
+        // Both biases are added after the norm; their sum is one row.
         layer_norm(&linear(x, &self.input, None), &norm.gain, &add(&norm.bias, &self.bias))
     }
 
-    /// The state's share of the gates: rows × gates·hidden.
+    /// The state's term of the gates: rows × gates·hidden.
     pub fn of_state(&self, h: &Var) -> Var {
-        let share = linear(h, &self.state, None);
+        let term = linear(h, &self.state, None);
         match &self.norm {
-            Some(GateNorm { state: norm, .. }) => layer_norm(&share, &norm.gain, &norm.bias),
-            None => share,
+            Some(GateNorm { state: norm, .. }) => layer_norm(&term, &norm.gain, &norm.bias),
+            None => term,
         }
     }
 
-    /// Panics where the shapes do not fit the cell or an input of so many columns.
+    /// Panics where the shapes do not fit the cell or an input of `inputs` columns.
     pub(crate) fn check(&self, cell: AnyCell, inputs: usize) {
         let hidden = self.hidden();
         let gates = cell.gates() * hidden;
@@ -111,7 +111,7 @@ impl LayerWeights {
     }
 }
 
-/// What a recurrent layer returns.
+/// The outputs of a recurrent layer.
 #[derive(Clone, Debug)]
 pub struct Recurrent {
     /// The output `h` of every step.
@@ -126,6 +126,55 @@ pub(crate) fn check_start(cell: AnyCell, start: &[Var], batch: usize, hidden: us
     start.iter().for_each(|part| assert_eq!(part.shape(), (batch, hidden), "a part of the first state"));
 }
 
+/// The inputs of a recurrent layer.
+#[derive(Clone, Copy)]
+struct RecurrentInputs<'a> {
+    cell: AnyCell,
+    x: &'a Var,
+    layout: &'a SequenceLayout,
+    direction: Direction,
+    weights: &'a LayerWeights,
+    start: Option<&'a [Var]>,
+}
+
+impl<'a> RecurrentInputs<'a> {
+    fn check(self) {
+        let RecurrentInputs { cell, x, layout, weights, start, .. } = self;
+        weights.check(cell, x.columns());
+        assert_eq!(x.rows(), layout.total(), "x is {:?} for {} packed rows", x.shape(), layout.total());
+        start.into_iter().for_each(|start| check_start(cell, start, layout.batch(), weights.hidden()));
+    }
+
+    /// All variables that may get gradients.
+    fn vars(self) -> Vec<&'a Var> {
+        let first = std::iter::once(self.x).chain(self.weights.all());
+        first.chain(self.start.into_iter().flatten()).collect()
+    }
+
+    /// A part of the first state; none where it is zero.
+    fn start(self, part: usize) -> Option<&'a Tensor> {
+        self.start.map(|start| start[part].value())
+    }
+}
+
+/// The gradients of the outputs, and those that are carried from step to step.
+struct BackwardState {
+    dstates: Option<Tensor>,
+    /// Those of the state, one tensor for each part: at the beginning of the last state, at the end of the first.
+    running: Vec<Tensor>,
+}
+
+impl BackwardState {
+    /// From the gradients of the states and of each part of the last state.
+    fn new(upstream: Vec<Option<Tensor>>, inputs: RecurrentInputs) -> BackwardState {
+        let RecurrentInputs { x, layout, weights, .. } = inputs;
+        let mut upstream = upstream.into_iter();
+        let dstates = upstream.next().flatten();
+        let zeros = || Tensor::zeros(x.device(), layout.batch(), weights.hidden());
+        BackwardState { dstates, running: upstream.map(|last| last.unwrap_or_else(zeros)).collect() }
+    }
+}
+
 /// Runs a cell over packed sequences; see the [module](self).
 pub fn recurrent(
     cell: AnyCell,
@@ -135,42 +184,33 @@ pub fn recurrent(
     weights: &LayerWeights,
     start: Option<&[Var]>,
 ) -> Recurrent {
-    weights.check(cell, x.columns());
-    assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
-    start.into_iter().for_each(|start| check_start(cell, start, rows.batch(), weights.hidden()));
+    let inputs = RecurrentInputs { cell, x, layout: rows, direction, weights, start };
+    inputs.check();
     if weights.norm.is_some() {
         return by_steps(cell, x, rows, direction, weights, start);
     }
 
     let _span = profile::span("recurrent", x.device());
-    let first: Option<Vec<&Tensor>> = start.map(|start| start.iter().map(Var::value).collect());
-    let first = first.as_deref();
-    let pass = on_device!(x.device(),
-        cpu => cpu::forward(cpu, cell, x.value(), rows, direction, weights, first),
-        cuda => cuda::forward(cuda, cell, x.value(), rows, direction, weights, first));
+    let saved = on_device!(x.device(),
+        cpu => cpu::forward(cpu, inputs),
+        cuda => cuda::forward(cuda, inputs));
     let last = on_device!(x.device(),
-        _cpu => cpu::last(&pass.states, rows, direction, first),
-        cuda => crate::ops::time_loop::cuda::last(cuda, &pass.states, rows, direction, first));
-    let outputs: Vec<Tensor> = std::iter::once(pass.states[0].clone()).chain(last).collect();
-
-    let inputs: Vec<&Var> =
-        std::iter::once(x).chain(weights.all()).chain(start.into_iter().flatten()).collect();
-    let mut outputs = record_all(&inputs, outputs, {
-        let (x, rows, weights, start) =
+        _cpu => cpu::last(inputs, &saved.states),
+        cuda => cuda::last(cuda, inputs, &saved.states));
+    let outputs: Vec<Tensor> = std::iter::once(saved.states[0].clone()).chain(last).collect();
+    let mut outputs = record_all(&inputs.vars(), outputs, {
+        let (x, layout, weights, start) =
             (x.clone(), Arc::clone(rows), weights.clone(), start.map(<[Var]>::to_vec));
         move |gradients, upstream| {
             let start = start.as_deref();
-            let mut upstream = upstream.into_iter();
-            let of_states = upstream.next().flatten();
-            // From each sequence's last state, step by step, to its first.
-            let zeros = || Tensor::zeros(x.device(), rows.batch(), weights.hidden());
-            let mut running: Vec<Tensor> = upstream.map(|last| last.unwrap_or_else(zeros)).collect();
-            let moving = (of_states.as_ref(), running.as_mut_slice());
+            let inputs =
+                RecurrentInputs { cell, x: &x, layout: &layout, direction, weights: &weights, start };
+            let mut state = BackwardState::new(upstream, inputs);
             on_device!(x.device(),
-                cpu => cpu::backward(cpu, cell, gradients, pass, moving, &x, &rows, direction, &weights, start),
-                cuda => cuda::backward(cuda, cell, gradients, pass, moving, &x, &rows, direction, &weights, start));
+                cpu => cpu::backward(cpu, gradients, inputs, saved, &mut state),
+                cuda => cuda::backward(cuda, gradients, inputs, saved, &mut state));
             let first = start.into_iter().flatten();
-            first.zip(running).for_each(|(part, gradient)| gradients.add(part, gradient));
+            first.zip(state.running).for_each(|(part, gradient)| gradients.add(part, gradient));
         }
     })
     .into_iter();
@@ -193,16 +233,16 @@ pub fn by_steps(
     let of_input = weights.of_input(x); // [rows, gates·hidden]
     let mut walked: Vec<Vec<Var>> = Vec::new();
     for step in rows.walk(direction) {
-        let places = step.rows.len();
-        let begin = |part: &Var| row_block(part, step.carried..places);
+        let batch = step.rows.len();
+        let begin = |part: &Var| row_block(part, step.carried..batch);
         let carry = |(before, first): (&Var, &Var)| {
-            concat_rows(&[&row_block(before, 0..step.carried), &begin(first)]) // [places, hidden]
+            concat_rows(&[&row_block(before, 0..step.carried), &begin(first)]) // [batch, hidden]
         };
         let before: Vec<Var> = match walked.last() {
             Some(before) => before.iter().zip(&start).map(carry).collect(),
             None => start.iter().map(begin).collect(),
         };
-        let of_state = weights.of_state(&before[0]); // [places, gates·hidden]
+        let of_state = weights.of_state(&before[0]); // [batch, gates·hidden]
         let of_input = row_block(&of_input, step.rows);
         walked.push(cell_step(cell, &of_input, &of_state, weights.state_bias.as_ref(), &before));
     }
@@ -214,14 +254,14 @@ pub fn by_steps(
             Some(start)
         })
         .collect();
-    let last_row = |place: usize| -> u32 {
-        let steps = rows.length(place);
+    let last_row = |index: usize| -> u32 {
+        let steps = rows.length(index);
         let walked_at =
             |step: usize| if direction == Direction::Forward { step } else { rows.steps() - 1 - step };
         let row = match (steps, direction) {
-            (0, _) => rows.total() + place,
-            (_, Direction::Forward) => starts[walked_at(steps - 1)] + place,
-            (_, Direction::Backward) => starts[walked_at(0)] + place,
+            (0, _) => rows.total() + index,
+            (_, Direction::Forward) => starts[walked_at(steps - 1)] + index,
+            (_, Direction::Backward) => starts[walked_at(0)] + index,
         };
         row as u32
     };

@@ -1,22 +1,26 @@
-//! The decoder's time loop on the processor.
+//! The decoder's time loop on the CPU.
 //!
 //! As in a recurrent layer, the workers walk through the steps together, and the units of every layer are dealt out among them;
-//! so are the sources of the attention. A barrier stands wherever one needs what another has computed.
+//! so are the sources of the attention. There is a barrier before a worker needs what another has computed.
 
-use super::{BackwardState, Parents, Saved, Scan, ScanState, is_identity};
+use super::{BackwardState, Parents, Saved, Scan, ScanInputs, ScanState, is_identity};
 use crate::device::Cpu;
-use crate::layout::{Direction, SequenceLayout, Step};
-use crate::ops::attention::AttentionModifiers;
-use crate::ops::attention::cpu::{Attending, ModifierRows, Readers, Sums, memory_gradients};
+use crate::lane::Isa;
+use crate::layout::{Direction, Step};
+use crate::ops::attention::cpu::{
+    Attending, AttendingBack, ModifierRows, Readers, Sums, memory_gradients, vector_data,
+};
 use crate::ops::attention::row::Sources;
+use crate::ops::attention::{AttendedRows, AttentionModifiers};
 use crate::ops::embedding::take_rows;
 use crate::ops::linear::multiply_weight;
-use crate::ops::time_loop::Saved as LayerPass;
 use crate::ops::time_loop::cpu::{
     LayerLoop, add_from_gates, add_to_gates, biases, gate_packs, loop_workers, panels, parts, parts_to_read,
-    states_before, weight_gradients,
+    states_before,
 };
-use crate::ops::{AnyCell, LayerWeights, Memory};
+use crate::ops::time_loop::units::Parts;
+use crate::ops::time_loop::{LayerSteps, Saved as SavedLayer};
+use crate::ops::{AnyCell, LayerWeights};
 use crate::pool::Worker;
 use crate::product::{Mat, PANEL, Packed, ProductFusion, Right, Update, multiply_into, multiply_panels};
 use crate::shared::Grid;
@@ -25,8 +29,8 @@ use crate::tensor::Tensor;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The packed weights that the loop needs of each layer: those of its input inside the loop, and those of its state. None are there
-/// where what they are multiplied with is in the gates already.
+/// The packed weights of a layer that the loop needs: those of its input inside the loop, and those of its state. Empty where
+/// the product is in the gates already.
 struct Packs {
     input: Vec<Arc<Packed>>,
     state: Vec<Arc<Packed>>,
@@ -44,19 +48,19 @@ fn layer_packs(cell: AnyCell, layers: &[LayerWeights], outside: usize, transpose
     layers.iter().enumerate().map(pack).collect()
 }
 
-/// Where the context that enters a step is.
+/// The context that enters a step, or its gradient.
 fn context_before<'a>(step: &Step, contexts: Grid<'a>, start: Grid<'a>) -> Grid<'a> {
     if step.carried > 0 { contexts.at(step.before, 0) } else { start }
 }
 
 /// What a state adds to the gates of all layers, biases included: state rows × slots·hidden for each.
-fn shares_of_state(cpu: &Cpu, scan: &Scan, state: &ScanState, packs: &[Packs]) -> Vec<Tensor> {
+fn state_terms(cpu: &Cpu, scan: &Scan, state: &ScanState, packs: &[Packs]) -> Vec<Tensor> {
     let (context, hidden) = (state.context.value().mat(), scan.hidden());
     let states: Vec<Mat> = state.layers.iter().map(|parts| parts[0].value().mat()).collect();
     let rows = context.rows();
     let of_layer = |weights| biases(cpu, scan.cell, state.context.device(), rows, weights);
-    let mut shares: Vec<Tensor> = scan.layers.iter().map(of_layer).collect();
-    let grids: Vec<Grid> = shares.iter_mut().map(Tensor::grid_mut).collect();
+    let mut terms: Vec<Tensor> = scan.layers.iter().map(of_layer).collect();
+    let grids: Vec<Grid> = terms.iter_mut().map(Tensor::grid_mut).collect();
     let workers = cpu.pool.workers_for(rows * hidden * hidden * scan.cell.gates() / PANEL);
     let cell = scan.cell;
     cpu.pool.run(workers, |worker: &Worker| {
@@ -74,65 +78,136 @@ fn shares_of_state(cpu: &Cpu, scan: &Scan, state: &ScanState, packs: &[Packs]) -
             worker.barrier();
         }
     });
-    shares
+    terms
 }
 
-/// Gates before the loop, and the packed weights that the loop needs: with nothing but biases in them, or with all that the
-/// parents' states add, once for each parent.
-fn gates_and_packs(
-    cpu: &Cpu,
-    scan: &Scan,
-    rows: usize,
-    outside: usize,
-    parents: Option<Parents>,
-) -> (Vec<Tensor>, Vec<Packs>) {
-    let packs = layer_packs(scan.cell, &scan.layers, outside, true);
+/// Gates before the loop, and the packed weights that the loop needs. The gates hold the biases and, where parents are given, all
+/// that the parents' states add, computed once for each parent.
+fn gates_and_packs(cpu: &Cpu, inputs: ScanInputs, parents: Option<Parents>) -> (Vec<Tensor>, Vec<Packs>) {
+    let ScanInputs { scan, x, layout, .. } = inputs;
+    let packs = layer_packs(scan.cell, &scan.layers, x.columns(), true);
     let Some(Parents { state, of }) = parents else {
-        let device = scan.layers[0].input.device();
-        let of_layer = |weights| biases(cpu, scan.cell, device, rows, weights);
+        let of_layer = |weights| biases(cpu, scan.cell, x.device(), layout.total(), weights);
         return (scan.layers.iter().map(of_layer).collect(), packs);
     };
-    let shares = shares_of_state(cpu, scan, state, &packs);
-    let of_rows =
-        |shares: Tensor| if is_identity(of, shares.rows()) { shares } else { take_rows(cpu, &shares, of) };
-    let gates = shares.into_iter().map(of_rows).collect();
+    let terms = state_terms(cpu, scan, state, &packs);
+    let per_row =
+        |terms: Tensor| if is_identity(of, terms.rows()) { terms } else { take_rows(cpu, &terms, of) };
+    let gates = terms.into_iter().map(per_row).collect();
     let left = packs.into_iter().enumerate();
     let left =
         left.map(|(i, packs)| Packs { input: if i == 0 { vec![] } else { packs.input }, state: vec![] });
     (gates, left.collect())
 }
 
-pub(super) fn forward(
-    cpu: &Cpu,
-    scan: &Scan,
-    x: &Tensor,
-    rows: &SequenceLayout,
-    start: &ScanState,
-    memory: &Memory,
-    parents: Option<Parents>,
-) -> Saved {
-    let (device, total, hidden) = (x.device(), rows.total(), scan.hidden());
-    let (depth, width) = memory.columns();
-    let (gates, packs) = gates_and_packs(cpu, scan, total, x.columns(), parents);
-    let of_layer = |slots| LayerPass {
-        slots,
-        states: (0..scan.cell.parts()).map(|_| Tensor::scratch(device, total, hidden)).collect(),
-    };
-    let mut layers: Vec<LayerPass> = gates.into_iter().map(of_layer).collect();
+/// All layers before the loop: the gates of the first one with the product of `x`, the states not yet written.
+fn layers_before_loop(inputs: ScanInputs, gates: Vec<Tensor>) -> Vec<SavedLayer> {
+    let ScanInputs { scan, x, layout, .. } = inputs;
+    let state = || Tensor::scratch(x.device(), layout.total(), scan.hidden());
+    let layer = |slots| SavedLayer { slots, states: (0..scan.cell.parts()).map(|_| state()).collect() };
+    let mut layers: Vec<SavedLayer> = gates.into_iter().map(layer).collect();
     let columns = layers[0].slots.columns();
     multiply_weight(
         layers[0].slots.data_mut(),
         columns,
-        x,
+        x.value(),
         scan.layers[0].input.value(),
         0..x.columns(),
         ProductFusion { update: Update::Add, ..ProductFusion::default() },
     );
+    layers
+}
 
+/// What the workers share while they walk forward through the steps.
+struct ForwardLoop<'a> {
+    isa: Isa,
+    layers: Vec<LayerLoop<'a>>,
+    packs: &'a [Packs],
+    projection: Option<Projection<'a>>,
+    attending: Attending<'a>,
+    first_context: Grid<'a>,
+}
+
+/// The queries that are projected from the states, and `W_query`.
+struct Projection<'a> {
+    queries: Grid<'a>,
+    weight: &'a Packed,
+}
+
+impl ForwardLoop<'_> {
+    /// A worker's part of a step: every layer, then the query, then attention.
+    ///
+    /// # Safety
+    /// All workers must take all steps in order, and nobody else may use the tensors of the loop.
+    unsafe fn step(&self, cpu: &Cpu, worker: &Worker, step: &Step) {
+        for layer in 0..self.layers.len() {
+            // SAFETY: forwarded to the caller.
+            unsafe { self.layer(worker, step, layer) };
+            worker.barrier();
+        }
+        if let Some(projection) = &self.projection {
+            // SAFETY: forwarded to the caller; the barrier completes the states.
+            unsafe { self.project(worker, step, projection) };
+            worker.barrier();
+        }
+        for row in worker.deal_blocks(step.rows.len(), 1).flatten() {
+            // SAFETY: rows are dealt out once, and the barrier completes the queries.
+            unsafe { self.attending.forward(cpu, step.rows.start + row, row) };
+        }
+        worker.barrier();
+    }
+
+    /// A layer's gates and cell, for the units of a worker.
+    ///
+    /// # Safety
+    /// The context before the step and the layer below must be complete, and nobody else may use the units dealt to this worker.
+    unsafe fn layer(&self, worker: &Worker, step: &Step, index: usize) {
+        let (layer, first, rows) = (&self.layers[index], step.rows.start, step.rows.len());
+        let input = match index {
+            0 => context_before(step, self.attending.context, self.first_context),
+            _ => self.layers[index - 1].output().at(first, 0),
+        };
+        // The context is as wide as the values, the layer below as this one.
+        let width = if index == 0 { self.attending.memory.columns().1 } else { layer.hidden };
+        // SAFETY: the input is complete.
+        let input = unsafe { input.mat(rows, width) };
+        let gates = layer.slots.at(first, 0);
+        for units in worker.deal_blocks(layer.hidden, PANEL) {
+            // SAFETY: units are dealt out once, and what they are computed from is complete.
+            unsafe {
+                add_to_gates(self.isa, gates, input, &self.packs[index].input, &units, |gate| gate);
+                layer.forward(step, &units);
+            }
+        }
+    }
+
+    /// The queries of a step, some columns for each worker.
+    ///
+    /// # Safety
+    /// The step's states must be complete, and nobody else may use the columns dealt to this worker.
+    unsafe fn project(&self, worker: &Worker, step: &Step, projection: &Projection) {
+        let Projection { queries, weight } = projection;
+        let (first, top) = (step.rows.start, &self.layers[self.layers.len() - 1]);
+        // SAFETY: the states are complete.
+        let states = unsafe { top.output().at(first, 0).mat(step.rows.len(), top.hidden) };
+        for panels in worker.deal_blocks(weight.panels(), 1) {
+            // SAFETY: panels are dealt out once.
+            unsafe { multiply_panels(self.isa, queries.at(first, 0), states, weight, panels, Update::Set) };
+        }
+    }
+}
+
+pub(super) fn forward(cpu: &Cpu, inputs: ScanInputs, parents: Option<Parents>) -> Saved {
+    let ScanInputs { scan, x, layout, start, memory } = inputs;
+    let (device, total, hidden) = (x.device(), layout.total(), scan.hidden());
+    let (depth, width) = memory.columns();
+    let (gates, packs) = gates_and_packs(cpu, inputs, parents);
+    let mut layers = layers_before_loop(inputs, gates);
     let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
     let query_pack = scan.query.as_ref().map(|query| query.packed_whole(true));
     let mut contexts = Tensor::scratch(device, total, width);
     let mut weights = Tensor::scratch(device, total, memory.weight_columns());
+
     let loops: Vec<LayerLoop> = layers
         .iter_mut()
         .zip(&packs)
@@ -148,71 +223,145 @@ pub(super) fn forward(
         })
         .collect();
     let segments = memory.views();
-    let output = |layer: usize| loops[layer].states[0].expect("every state has an output");
-    let top = output(loops.len() - 1);
     let query_grid = queries.as_mut().map(Tensor::grid_mut);
     let attending = Attending {
         score: scan.score,
-        query: query_grid.unwrap_or(top),
-        vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
+        query: query_grid.unwrap_or(loops[loops.len() - 1].output()),
+        vector: vector_data(scan.vector.as_ref()),
         memory: Sources::new(memory, &segments),
-        focus: ModifierRows::default(),
+        modifiers: ModifierRows::default(),
         weights: weights.grid_mut(),
         context: contexts.grid_mut(),
     };
-    let first_context = start.context.value().grid();
-
-    cpu.pool.run(loop_workers(cpu, rows, hidden, scan.cell.gates()), |worker: &Worker| {
-        for step in rows.walk(Direction::Forward) {
-            let (first, places) = (step.rows.start, step.rows.len());
-            // SAFETY: units of gates, states and queries and the rows of the attention are dealt out once; what was computed by
-            // others was complete at the barrier before.
-            unsafe {
-                for (i, layer) in loops.iter().enumerate() {
-                    let input = match i {
-                        0 => context_before(&step, attending.context, first_context).mat(places, width),
-                        _ => output(i - 1).at(first, 0).mat(places, hidden),
-                    };
-                    let gates = layer.slots.at(first, 0);
-                    for units in worker.deal_blocks(hidden, PANEL) {
-                        add_to_gates(cpu.isa, gates, input, &packs[i].input, &units, |gate| gate);
-                        layer.forward(&step, &units);
-                    }
-                    worker.barrier();
-                }
-                if let (Some(queries), Some(pack)) = (query_grid, &query_pack) {
-                    let states = top.at(first, 0).mat(places, hidden);
-                    for panels in worker.deal_blocks(pack.panels(), 1) {
-                        multiply_panels(cpu.isa, queries.at(first, 0), states, pack, panels, Update::Set);
-                    }
-                    worker.barrier();
-                }
-                for place in worker.deal_blocks(places, 1).flatten() {
-                    attending.forward(cpu, first + place, place);
-                }
-                worker.barrier();
-            }
+    let time_loop = ForwardLoop {
+        isa: cpu.isa,
+        layers: loops,
+        packs: &packs,
+        projection: query_grid
+            .zip(query_pack.as_deref())
+            .map(|(queries, weight)| Projection { queries, weight }),
+        attending,
+        first_context: start.context.value().grid(),
+    };
+    cpu.pool.run(loop_workers(cpu, layout, hidden, scan.cell.gates()), |worker: &Worker| {
+        for step in layout.walk(Direction::Forward) {
+            // SAFETY: every worker of the pool takes all steps, and the tensors belong to this function.
+            unsafe { time_loop.step(cpu, worker, &step) };
         }
     });
     Saved { layers, queries, contexts, weights }
 }
 
-#[allow(clippy::too_many_arguments, reason = "all that the forward pass had, and its results")]
+/// What the workers share while they walk backward through the steps.
+struct BackwardLoop<'a> {
+    isa: Isa,
+    layers: Vec<LayerLoop<'a>>,
+    packs: &'a [Packs],
+    /// `W_query`; none where the states are the queries.
+    query_pack: Option<&'a Packed>,
+    attending: Attending<'a>,
+    gradients: AttendingBack<'a>,
+    /// From outside, for the outputs of the last layer.
+    dstates: Option<Grid<'a>>,
+    dcontext_start: Grid<'a>,
+    /// The gradients of each layer's state, carried from step to step.
+    running: Vec<Parts<'a>>,
+    readers: Readers<'a>,
+    sources: usize,
+}
+
+impl BackwardLoop<'_> {
+    /// A worker's part of a step: attention, then the layers from the last to the first, then the context before the step.
+    ///
+    /// # Safety
+    /// All workers must take all steps in reverse order, and nobody else may use the tensors of the loop. `next` is the step after
+    /// this one, whose gates' gradients are complete.
+    unsafe fn step(&self, cpu: &Cpu, worker: &Worker, step: &Step, next: Option<&Step>) {
+        let (first, rows) = (step.rows.start, step.rows.len());
+        for source in worker.deal(self.sources) {
+            for row in self.readers.of(source).take_while(|&row| row < rows) {
+                // SAFETY: sources are dealt out once, each with all rows that attend to it.
+                unsafe { self.gradients.backward(cpu, worker, &self.attending, first + row, row) };
+            }
+        }
+        worker.barrier();
+        for layer in (0..self.layers.len()).rev() {
+            // SAFETY: forwarded to the caller; the barrier completes the queries' gradients and the layer above.
+            unsafe { self.layer(worker, step, next, layer) };
+            worker.barrier();
+        }
+        let dcontext = context_before(step, self.gradients.dcontext, self.dcontext_start);
+        for columns in worker.deal_blocks(self.attending.memory.columns().1, PANEL) {
+            // SAFETY: columns are dealt out once, and the barrier completes the first layer's gates.
+            unsafe { self.add_from_layer(0, step, dcontext, &columns) };
+        }
+        worker.barrier();
+    }
+
+    /// A layer's cell, for the units of a worker: adds to the gradient of its output what comes from the query or the layer above,
+    /// and replaces the gates by their gradients.
+    ///
+    /// # Safety
+    /// The gradients of the query, of the layer above and of the gates of the next step must be complete, and nobody else may use
+    /// the units dealt to this worker.
+    unsafe fn layer(&self, worker: &Worker, step: &Step, next: Option<&Step>, index: usize) {
+        let (layer, rows) = (&self.layers[index], step.rows.len());
+        let dquery = self.gradients.dquery.at(step.rows.start, 0);
+        let is_last = index + 1 == self.layers.len();
+        let doutput = self.running[index][0].expect("every state has an output");
+        for units in worker.deal_blocks(layer.hidden, PANEL) {
+            // SAFETY: units are dealt out once, and what is read is complete.
+            unsafe {
+                match self.query_pack {
+                    _ if !is_last => self.add_from_layer(index + 1, step, doutput, &units),
+                    Some(pack) => {
+                        let dquery = dquery.mat(rows, self.attending.memory.columns().0);
+                        multiply_panels(self.isa, doutput, dquery, pack, panels(&units), Update::Add);
+                    }
+                    None => add_rows(doutput, dquery, rows, &units),
+                }
+                let upstream = if is_last { self.dstates } else { None };
+                layer.backward(step, next, &units, &self.running[index], upstream);
+            }
+        }
+    }
+
+    /// Adds to some columns of `to` what comes from the gates of the layer whose input they are.
+    ///
+    /// # Safety
+    /// The gradients of the layer's gates must be complete, and nobody else may use these columns.
+    unsafe fn add_from_layer(&self, index: usize, step: &Step, to: Grid, columns: &Range<usize>) {
+        let gates = self.layers[index].slots.at(step.rows.start, 0);
+        let packs = &self.packs[index].input;
+        // SAFETY: forwarded to the caller.
+        unsafe { add_from_gates(self.isa, to, gates, step.rows.len(), packs, columns, |gate| gate) };
+    }
+
+    /// A worker's part of the gradients of the first states, after all steps.
+    ///
+    /// # Safety
+    /// The gates' gradients of the first step must be complete, and nobody else may use the tensors of the loop.
+    unsafe fn to_start(&self, worker: &Worker, first: Option<&Step>) {
+        for (layer, running) in self.layers.iter().zip(&self.running) {
+            for units in worker.deal_blocks(layer.hidden, PANEL) {
+                // SAFETY: units are dealt out once; the layers do not depend on each other here.
+                unsafe { layer.backward_to_state(first, &units, running) };
+            }
+            worker.barrier();
+        }
+    }
+}
+
 pub(super) fn backward(
     cpu: &Cpu,
     gradients: &mut Gradients,
-    scan: &Scan,
-    pass: Saved,
-    moving: &mut BackwardState,
-    x: &Var,
-    rows: &SequenceLayout,
-    start: &ScanState,
-    memory: &Memory,
+    inputs: ScanInputs,
+    saved: Saved,
+    state: &mut BackwardState,
 ) {
-    let Saved { mut layers, queries, contexts, weights } = pass;
-    let (device, hidden) = (x.device(), scan.hidden());
-    let (depth, width) = memory.columns();
-    let BackwardState { of_states, of_weights, dcontexts, running, dcontext_start } = moving;
+    let ScanInputs { scan, x, layout, start, memory } = inputs;
+    let Saved { mut layers, queries, contexts, weights } = saved;
+    let BackwardState { dstates, dweights, dcontexts, running, dcontext_start } = state;
 
     let packs = layer_packs(scan.cell, &scan.layers, x.columns(), false);
     let query_pack = scan.query.as_ref().map(|query| query.packed_whole(false));
@@ -225,115 +374,96 @@ pub(super) fn backward(
         .map(|((slots, states), (packs, start))| LayerLoop {
             cell: scan.cell,
             isa: cpu.isa,
-            hidden,
+            hidden: scan.hidden(),
             slots: slots.grid_mut(),
             states: parts_to_read(*states),
             start: Some(parts_to_read(start.iter().map(Var::value))),
             packs: &packs.state,
         })
         .collect();
-    let top = states.len() - 1;
     let segments = memory.views();
     let attending = Attending {
         score: scan.score,
-        query: queries.as_ref().unwrap_or(&states[top][0]).grid(),
-        vector: scan.vector.as_ref().map_or(&[], |vector| vector.value().data()),
+        query: queries.as_ref().unwrap_or(&states[states.len() - 1][0]).grid(),
+        vector: vector_data(scan.vector.as_ref()),
         memory: Sources::new(memory, &segments),
-        focus: ModifierRows::default(),
+        modifiers: ModifierRows::default(),
         weights: weights.grid(),
         context: contexts.grid(),
     };
-    let mut sums = Sums::new(cpu, scan.score, rows.total(), memory, &AttentionModifiers::default());
-    let dcontext_grid = dcontexts.grid_mut();
-    let back = sums.grids(dcontext_grid, of_weights.as_ref());
-    let moving: Vec<_> = running.iter_mut().map(|layer| parts(layer)).collect();
-    let output_gradient = |layer: usize| moving[layer][0].expect("every state has an output");
-    let of_states = of_states.as_ref().map(Tensor::grid);
-    let dcontext_start_grid = dcontext_start.grid_mut();
-    let (readers, sources) = (Readers::new(&memory.of), memory.segment().layout.batch());
-
-    cpu.pool.run(loop_workers(cpu, rows, hidden, scan.cell.gates()), |worker: &Worker| {
-        let mut behind = None;
-        for step in rows.walk(Direction::Forward).rev() {
-            let (first, places) = (step.rows.start, step.rows.len());
-            // SAFETY: as in the forward pass; sources are dealt out with all places that read them.
-            unsafe {
-                for source in worker.deal(sources) {
-                    for place in readers.of(source).take_while(|&place| place < places) {
-                        back.backward(cpu, worker, &attending, first + place, place);
-                    }
-                }
-                worker.barrier();
-                let dquery = back.dquery.at(first, 0);
-                let from_gates = |layer: usize, target: Grid, columns: &Range<usize>| {
-                    let gates = loops[layer].slots.at(first, 0);
-                    add_from_gates(cpu.isa, target, gates, places, &packs[layer].input, columns, |gate| gate);
-                };
-                for (i, layer) in loops.iter().enumerate().rev() {
-                    for units in worker.deal_blocks(hidden, PANEL) {
-                        let to = output_gradient(i);
-                        match &query_pack {
-                            _ if i < top => from_gates(i + 1, to, &units),
-                            Some(pack) => {
-                                let dquery = dquery.mat(places, depth);
-                                multiply_panels(cpu.isa, to, dquery, pack, panels(&units), Update::Add);
-                            }
-                            None => add_rows(to, dquery, places, &units),
-                        }
-                        let upstream = if i == top { of_states } else { None };
-                        layer.backward(&step, behind.as_ref(), &units, &moving[i], upstream);
-                    }
-                    worker.barrier();
-                }
-                let to_context = context_before(&step, dcontext_grid, dcontext_start_grid);
-                worker.deal_blocks(width, PANEL).for_each(|columns| from_gates(0, to_context, &columns));
-                worker.barrier();
-            }
-            behind = Some(step);
+    let mut sums = Sums::new(cpu, scan.score, layout.total(), memory, &AttentionModifiers::default());
+    let time_loop = BackwardLoop {
+        isa: cpu.isa,
+        layers: loops,
+        packs: &packs,
+        query_pack: query_pack.as_deref(),
+        attending,
+        gradients: sums.grids(dcontexts.grid_mut(), dweights.as_ref()),
+        dstates: dstates.as_ref().map(Tensor::grid),
+        dcontext_start: dcontext_start.grid_mut(),
+        running: running.iter_mut().map(|layer| parts(layer)).collect(),
+        readers: Readers::new(&memory.of),
+        sources: memory.segment().layout.batch(),
+    };
+    cpu.pool.run(loop_workers(cpu, layout, scan.hidden(), scan.cell.gates()), |worker: &Worker| {
+        let mut next = None;
+        for step in layout.walk(Direction::Forward).rev() {
+            // SAFETY: every worker of the pool takes all steps, and the tensors belong to this function.
+            unsafe { time_loop.step(cpu, worker, &step, next.as_ref()) };
+            next = Some(step);
         }
-        for (layer, running) in loops.iter().zip(&moving) {
-            for units in worker.deal_blocks(hidden, PANEL) {
-                // SAFETY: as above; the layers do not depend on each other here.
-                unsafe { layer.backward_to_state(behind.as_ref(), &units, running) };
-            }
-            worker.barrier();
-        }
+        // SAFETY: as above; the last barrier completes the gates' gradients of the first step.
+        unsafe { time_loop.to_start(worker, next.as_ref()) };
     });
 
-    let mut below: Vec<&Tensor> = Vec::new();
-    for (i, (weights, layer)) in scan.layers.iter().zip(&layers).enumerate() {
-        let before =
-            states_before(&layer.states[0], rows, Direction::Forward, Some(start.layers[i][0].value()));
-        if i == 0 {
-            let fed = states_before(&contexts, rows, Direction::Forward, Some(start.context.value()));
-            let inputs = [x.value(), &fed];
-            weight_gradients(cpu, scan.cell, gradients, &layer.slots, &inputs, &before, weights);
-        } else {
-            weight_gradients(cpu, scan.cell, gradients, &layer.slots, &below, &before, weights);
+    layer_gradients(cpu, gradients, inputs, &layers, &contexts);
+    if let Some(query) = &scan.query {
+        gradients.write(query, |dw, update| {
+            let right = Right::Plain(layers[layers.len() - 1].states[0].mat());
+            multiply_into(x.device(), dw, scan.hidden(), sums.dquery.mat().transposed(), right, update);
+        });
+    }
+    let vector = scan.vector.as_ref();
+    let attended = AttendedRows { layout, vector, weights: &weights, dcontext: dcontexts };
+    memory_gradients(cpu, gradients, sums, memory, &attended);
+}
+
+/// The gradients of the layers' weights and of `x`, each over all steps at once.
+fn layer_gradients(
+    cpu: &Cpu,
+    gradients: &mut Gradients,
+    inputs: ScanInputs,
+    layers: &[SavedLayer],
+    contexts: &Tensor,
+) {
+    let ScanInputs { scan, x, layout, start, .. } = inputs;
+    let before =
+        |states: &Tensor, first: &Var| states_before(states, layout, Direction::Forward, Some(first.value()));
+    for (i, (weights, layer)) in scan.layers.iter().zip(layers).enumerate() {
+        let states_before = &before(&layer.states[0], &start.layers[i][0]);
+        let steps = LayerSteps { cell: scan.cell, weights, dgates: &layer.slots, states_before };
+        match i {
+            0 => {
+                let contexts_before = before(contexts, &start.context);
+                steps.weight_gradients(cpu, gradients, &[x.value(), &contexts_before]);
+            }
+            _ => steps.weight_gradients(cpu, gradients, &[&layers[i - 1].states[0]]),
         }
-        below = vec![&layer.states[0]];
     }
     gradients.write(x, |dx, update| {
         let weight = scan.layers[0].input.value().mat().column_block(0..x.columns());
-        let gates = layers[0].slots.mat().column_block(0..scan.cell.gates() * hidden);
-        multiply_into(device, dx, x.columns(), gates, Right::Plain(weight), update);
+        let gates = layers[0].slots.mat().column_block(0..scan.cell.gates() * scan.hidden());
+        multiply_into(x.device(), dx, x.columns(), gates, Right::Plain(weight), update);
     });
-    if let Some(query) = &scan.query {
-        gradients.write(query, |dw, update| {
-            let right = Right::Plain(layers[top].states[0].mat());
-            multiply_into(device, dw, hidden, sums.dquery.mat().transposed(), right, update);
-        });
-    }
-    memory_gradients(cpu, gradients, sums, memory, scan.vector.as_ref(), &weights, dcontexts, rows);
 }
 
-/// `to += from` in some columns of so many rows.
+/// `to += from` in some columns of the first rows.
 ///
 /// # Safety
 /// Nobody may write to these columns of `from`, and nobody else may use those of `to`.
 unsafe fn add_rows(to: Grid, from: Grid, rows: usize, columns: &Range<usize>) {
     for row in 0..rows {
-        // SAFETY: handed on.
+        // SAFETY: forwarded to the caller.
         let (to, from) = unsafe { (to.row_mut(row, columns.clone()), from.row(row, columns.clone())) };
         to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
     }

@@ -2,8 +2,8 @@
 //!
 //! At each step, with `x_i` the embedded token before and `c_0` zero or given:
 //!
-//! 1. the first layer reads `[x_i; c_{i-1}]`, each other layer the one below it: `s_i`
-//! 2. the query: `q_i = W_query·s_i` of the topmost layer, or `s_i` itself
+//! 1. the first layer takes `[x_i; c_{i-1}]` as input, each other layer the one below it: `s_i`
+//! 2. the query: `q_i = W_query·s_i` of the last layer, or `s_i` itself
 //! 3. [attention](crate::ops::attention): `c_i = Σ_j softmax_j(score(q_i, k_j))·v_j`
 //!
 //! | | shape |
@@ -14,14 +14,14 @@
 //! | states, contexts | packed target rows × hidden, × width |
 //! | weights | packed target rows × heads·source steps |
 //!
-//! Attention may be bent in every step ([`ModifierWeights`]): by a window around a place, or by the weights of all steps before.
+//! Every step may have attention modifiers ([`ModifierWeights`]): a window around a position, or the coverage by all earlier steps.
 //!
 //! The step takes the context of the step before, computed from the state before: so it is also the order in which the
 //! context is computed first and enters the state, where `c_0` is the context of the first state.
 //!
 //! [`Scan::sequence`] equals a loop over [`Scan::step`], [`Scan::sequence_by_steps`], for every cell and score. Where the gates
-//! of a layer are [normalized](crate::ops::GateNorm) or attention is bent, it is that loop.
-//! [`Scan::advance`] is one step of it, for a search, in which several rows may go on from one.
+//! of a layer are [normalized](crate::ops::GateNorm) or attention has modifiers, it is that loop.
+//! [`Scan::advance`] is one step of it, for a search, in which several rows may continue the same row.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -29,7 +29,7 @@ mod cuda;
 pub mod reference;
 
 use super::recurrent::check_start;
-use super::time_loop::Saved as LayerPass;
+use super::time_loop::Saved as SavedLayer;
 use super::{
     AnyCell, AnyScore, LayerWeights, Memory, ModifierWeights, add, attend_focused, cell_step, concat_columns,
     concat_rows, gather_rows, linear, row_block,
@@ -41,24 +41,24 @@ use crate::tape::{Gradients, Var, record};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The layers inside the loop, and how the topmost one attends.
+/// The layers inside the loop, and the attention of the last one.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// Of all layers.
     pub cell: AnyCell,
     /// How well the query fits a key.
     pub score: AnyScore,
-    /// From the bottom to the top.
+    /// From the first to the last.
     pub layers: Vec<LayerWeights>,
     /// heads·depth × hidden; without it, the state is the query
     pub query: Option<Var>,
     /// 1 × heads·depth, for scores that have a vector
     pub vector: Option<Var>,
-    /// What bends the attention.
+    /// The modifiers of the attention.
     pub focus: ModifierWeights,
 }
 
-/// Where a decoder stands.
+/// The state of a decoder between two steps.
 #[derive(Clone, Debug)]
 pub struct ScanState {
     /// The state of each layer, part by part.
@@ -74,17 +74,58 @@ pub struct ScanState {
 /// What a scan returns, for every row of the target.
 #[derive(Clone, Debug)]
 pub struct ScanOutput {
-    /// The output of the topmost layer.
+    /// The output of the last layer.
     pub states: Var,
-    /// What it attended to.
+    /// The attention context.
     pub contexts: Var,
     /// The weights of the source's steps.
     pub weights: Var,
 }
 
-/// What the way back needs.
+/// The inputs of a scan. They are borrowed: a search takes many single steps.
+#[derive(Clone, Copy)]
+struct ScanInputs<'a> {
+    scan: &'a Scan,
+    x: &'a Var,
+    layout: &'a SequenceLayout,
+    start: &'a ScanState,
+    memory: &'a Memory,
+}
+
+impl<'a> ScanInputs<'a> {
+    fn check(self) {
+        let ScanInputs { scan, x, layout, start, memory } = self;
+        let (batch, hidden, (_, width)) = (layout.batch(), scan.hidden(), memory.columns());
+        assert_eq!(x.rows(), layout.total(), "x is {:?} for {} packed rows", x.shape(), layout.total());
+        for (i, layer) in scan.layers.iter().enumerate() {
+            assert_eq!(layer.hidden(), hidden, "the units of layer {i} and of layer 0");
+            layer.check(scan.cell, if i == 0 { x.columns() + width } else { hidden });
+        }
+        assert_eq!(start.layers.len(), scan.layers.len(), "first states of all layers");
+        start.layers.iter().for_each(|layer| check_start(scan.cell, layer, batch, hidden));
+        assert_eq!(start.context.shape(), (batch, width), "the first context");
+        let depth = scan.query.as_ref().map_or(hidden, Var::rows);
+        scan.query.iter().for_each(|query| assert_eq!(query.columns(), hidden, "W_query of {hidden} units"));
+        memory.check(scan.score, batch, depth, scan.vector.as_ref());
+    }
+
+    /// All variables that may get gradients.
+    fn vars(self) -> Vec<&'a Var> {
+        let ScanInputs { scan, x, start, memory, .. } = self;
+        [x, &start.context]
+            .into_iter()
+            .chain(memory.vars())
+            .chain(scan.layers.iter().flat_map(LayerWeights::all))
+            .chain(&scan.query)
+            .chain(&scan.vector)
+            .chain(start.layers.iter().flatten())
+            .collect()
+    }
+}
+
+/// What the backward pass needs.
 struct Saved {
-    layers: Vec<LayerPass>,
+    layers: Vec<SavedLayer>,
     /// The projected queries; none where the states are the queries.
     queries: Option<Tensor>,
     contexts: Tensor,
@@ -92,46 +133,47 @@ struct Saved {
 }
 
 impl Saved {
-    /// The outputs of the topmost layer.
+    /// The outputs of the last layer.
     fn states(&self) -> &Tensor {
         &self.layers[self.layers.len() - 1].states[0]
     }
 }
 
-/// The rows that those of a step go on from: row `of[i]` of a state for row `i`. Several may go on from one.
+/// The parents of the rows of a step: row `of[i]` of a state for row `i`. Several rows may have the same parent.
 #[derive(Clone, Copy)]
 struct Parents<'a> {
     state: &'a ScanState,
     of: &'a [u32],
 }
 
-/// The gradients that the way back begins with, and that move from step to step.
+/// The gradients of the results, and those that are carried from step to step.
 struct BackwardState {
-    of_states: Option<Tensor>,
-    of_weights: Option<Tensor>,
-    /// What each step's context gets in all: from outside, and from the step behind it.
+    dstates: Option<Tensor>,
+    dweights: Option<Tensor>,
+    /// Those of each step's context: from outside, and from the next step.
     dcontexts: Tensor,
-    /// Those of each layer's state, part by part: in the end, of the first state.
+    /// Those of each layer's state, one tensor for each part of the state: at the end, of the first state.
     running: Vec<Vec<Tensor>>,
     /// That of the first context.
     dcontext_start: Tensor,
 }
 
 impl BackwardState {
-    fn new(upstream: [Option<Tensor>; 3], rows: &SequenceLayout, start: &ScanState) -> BackwardState {
-        let [of_states, of_contexts, of_weights] = upstream;
+    /// From the gradients of states, contexts and weights.
+    fn new(upstream: [Option<Tensor>; 3], layout: &SequenceLayout, start: &ScanState) -> BackwardState {
+        let [dstates, dcontexts, dweights] = upstream;
         let (device, (batch, width)) = (start.context.device(), start.context.shape());
         let zeros = |part: &Var| Tensor::zeros(device, batch, part.columns());
         BackwardState {
-            of_states,
-            of_weights,
-            dcontexts: of_contexts.unwrap_or_else(|| Tensor::zeros(device, rows.total(), width)),
+            dstates,
+            dweights,
+            dcontexts: dcontexts.unwrap_or_else(|| Tensor::zeros(device, layout.total(), width)),
             running: start.layers.iter().map(|layer| layer.iter().map(zeros).collect()).collect(),
             dcontext_start: Tensor::zeros(device, batch, width),
         }
     }
 
-    /// Hands on what has come to the first state.
+    /// Adds the gradients of the first state.
     fn add_to_start(self, gradients: &mut Gradients, start: &ScanState) {
         let states = start.layers.iter().flatten().zip(self.running.into_iter().flatten());
         states.for_each(|(part, gradient)| gradients.add(part, gradient));
@@ -158,15 +200,15 @@ impl Scan {
         ScanState::new(self.layers.iter().map(|_| layer()).collect(), zeros(memory.columns().1))
     }
 
-    /// One step: `x` holds a row for each place. Returns the next state and the weights.
+    /// One step: `x` holds a row for each sequence. Returns the next state and the weights.
     pub fn step(&self, x: &Var, state: &ScanState, memory: &Memory) -> (ScanState, Var) {
-        let mut input = concat_columns(&[x, &state.context]); // [places, inputs + width]
+        let mut input = concat_columns(&[x, &state.context]); // [batch, inputs + width]
         let mut layers = Vec::with_capacity(self.layers.len());
         for (weights, before) in self.layers.iter().zip(&state.layers) {
-            let of_input = weights.of_input(&input); // [places, gates·hidden]
-            let of_state = weights.of_state(&before[0]); // [places, gates·hidden]
+            let of_input = weights.of_input(&input); // [batch, gates·hidden]
+            let of_state = weights.of_state(&before[0]); // [batch, gates·hidden]
             let after = cell_step(self.cell, &of_input, &of_state, weights.state_bias.as_ref(), before);
-            input = after[0].clone(); // [places, hidden]
+            input = after[0].clone(); // [batch, hidden]
             layers.push(after);
         }
         let query = self.query.as_ref().map_or_else(|| input.clone(), |query| linear(&input, query, None));
@@ -176,24 +218,25 @@ impl Scan {
         (ScanState { layers, context, covered, steps: state.next_steps() }, weights)
     }
 
-    /// One step of a search, without a way back: row `i` goes on from row `from[i]` of the state. It equals [`Scan::step`] from
-    /// these rows. On the processor, what the state adds to the gates is computed once for each of its rows; where
-    /// gates are normalized or attention is bent, it is that step itself.
+    /// One step of a search, without a backward pass: row `i` continues row `from[i]` of the state. It equals [`Scan::step`] from
+    /// these rows. On the CPU, what the state adds to the gates is computed once for each of its rows; where
+    /// gates are normalized or attention has modifiers, it is that step itself.
     pub fn advance(&self, x: &Var, state: &ScanState, from: &[u32], memory: &Memory) -> (ScanState, Var) {
         let own = state.select(from);
         if self.is_by_steps() {
             return self.step(x, &own, memory);
         }
         let _span = profile::span("advance", x.device());
-        let rows = SequenceLayout::new(&vec![1; x.rows()]);
-        self.check(x, &rows, &own, memory);
-        let pass = on_device!(x.device(),
-            cpu => cpu::forward(cpu, self, x.value(), &rows, &own, memory, Some(Parents { state, of: from })),
-            cuda => cuda::forward(cuda, self, x.value(), &rows, &own, memory));
-        let after = |layer: LayerPass| layer.states.into_iter().map(Var::constant).collect();
-        let layers = pass.layers.into_iter().map(after).collect();
-        let (context, steps) = (Var::constant(pass.contexts), own.next_steps());
-        (ScanState { layers, context, covered: None, steps }, Var::constant(pass.weights))
+        let layout = SequenceLayout::new(&vec![1; x.rows()]);
+        let inputs = ScanInputs { scan: self, x, layout: &layout, start: &own, memory };
+        inputs.check();
+        let saved = on_device!(x.device(),
+            cpu => cpu::forward(cpu, inputs, Some(Parents { state, of: from })),
+            cuda => cuda::forward(cuda, inputs));
+        let after = |layer: SavedLayer| layer.states.into_iter().map(Var::constant).collect();
+        let layers = saved.layers.into_iter().map(after).collect();
+        let (context, steps) = (Var::constant(saved.contexts), own.next_steps());
+        (ScanState { layers, context, covered: None, steps }, Var::constant(saved.weights))
     }
 
     /// All steps of packed targets, one after the other: what [`Scan::sequence`] must equal.
@@ -204,7 +247,7 @@ impl Scan {
         start: &ScanState,
         memory: &Memory,
     ) -> ScanOutput {
-        self.check(x, rows, start, memory);
+        ScanInputs { scan: self, x, layout: rows, start, memory }.check();
         let mut state = start.clone();
         let (mut states, mut contexts, mut weights) = (Vec::new(), Vec::new(), Vec::new());
         for step in rows.walk(Direction::Forward) {
@@ -238,51 +281,30 @@ impl Scan {
             return self.sequence_by_steps(x, rows, start, memory);
         }
         let _span = profile::span("scan", x.device());
-        self.check(x, rows, start, memory);
-        let pass = on_device!(x.device(),
-            cpu => cpu::forward(cpu, self, x.value(), rows, start, memory, None),
-            cuda => cuda::forward(cuda, self, x.value(), rows, start, memory));
-        let outputs = [pass.states().clone(), pass.contexts.clone(), pass.weights.clone()];
-        let keys_values = memory.segments.iter().flat_map(|segment| [&segment.keys, &segment.values]);
-        let inputs: Vec<&Var> = [x, &start.context]
-            .into_iter()
-            .chain(keys_values)
-            .chain(self.layers.iter().flat_map(LayerWeights::all))
-            .chain(&self.query)
-            .chain(&self.vector)
-            .chain(start.layers.iter().flatten())
-            .collect();
-        let [states, contexts, weights] = record(&inputs, outputs, {
-            let (scan, x, rows) = (self.clone(), x.clone(), Arc::clone(rows));
+        let inputs = ScanInputs { scan: self, x, layout: rows, start, memory };
+        inputs.check();
+        let saved = on_device!(x.device(),
+            cpu => cpu::forward(cpu, inputs, None),
+            cuda => cuda::forward(cuda, inputs));
+        let outputs = [saved.states().clone(), saved.contexts.clone(), saved.weights.clone()];
+        let [states, contexts, weights] = record(&inputs.vars(), outputs, {
+            let (scan, x, layout) = (self.clone(), x.clone(), Arc::clone(rows));
             let (start, memory) = (start.clone(), memory.clone());
             move |gradients, upstream| {
-                let mut moving = BackwardState::new(upstream, &rows, &start);
+                let inputs =
+                    ScanInputs { scan: &scan, x: &x, layout: &layout, start: &start, memory: &memory };
+                let mut state = BackwardState::new(upstream, &layout, &start);
                 on_device!(x.device(),
-                    cpu => cpu::backward(cpu, gradients, &scan, pass, &mut moving, &x, &rows, &start, &memory),
-                    cuda => cuda::backward(cuda, gradients, &scan, pass, &mut moving, &x, &rows, &start, &memory));
-                moving.add_to_start(gradients, &start);
+                    cpu => cpu::backward(cpu, gradients, inputs, saved, &mut state),
+                    cuda => cuda::backward(cuda, gradients, inputs, saved, &mut state));
+                state.add_to_start(gradients, &start);
             }
         });
         ScanOutput { states, contexts, weights }
     }
-
-    fn check(&self, x: &Var, rows: &SequenceLayout, start: &ScanState, memory: &Memory) {
-        let (batch, hidden, (_, width)) = (rows.batch(), self.hidden(), memory.columns());
-        assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
-        for (i, layer) in self.layers.iter().enumerate() {
-            assert_eq!(layer.hidden(), hidden, "the units of layer {i} and of layer 0");
-            layer.check(self.cell, if i == 0 { x.columns() + width } else { hidden });
-        }
-        assert_eq!(start.layers.len(), self.layers.len(), "first states of all layers");
-        start.layers.iter().for_each(|layer| check_start(self.cell, layer, batch, hidden));
-        assert_eq!(start.context.shape(), (batch, width), "the first context");
-        let depth = self.query.as_ref().map_or(hidden, Var::rows);
-        self.query.iter().for_each(|query| assert_eq!(query.columns(), hidden, "W_query of {hidden} units"));
-        memory.check(self.score, batch, depth, self.vector.as_ref());
-    }
 }
 
-/// Whether an index leaves all of so many rows where they are.
+/// Whether an index is `0..rows`.
 fn is_identity(index: &[u32], rows: usize) -> bool {
     index.iter().copied().eq(0..rows as u32)
 }
@@ -311,14 +333,14 @@ impl ScanState {
         }
     }
 
-    /// The state of the first `places` places.
-    fn first(&self, places: usize) -> ScanState {
-        let cut = |part: &Var| if part.rows() == places { part.clone() } else { row_block(part, 0..places) };
+    /// The state of the first `rows` rows.
+    fn first(&self, rows: usize) -> ScanState {
+        let cut = |part: &Var| if part.rows() == rows { part.clone() } else { row_block(part, 0..rows) };
         ScanState {
             layers: self.layers.iter().map(|layer| layer.iter().map(cut).collect()).collect(),
             context: cut(&self.context),
             covered: self.covered.as_ref().map(cut),
-            steps: self.steps[..places].to_vec(),
+            steps: self.steps[..rows].to_vec(),
         }
     }
 }

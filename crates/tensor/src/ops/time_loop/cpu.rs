@@ -1,9 +1,9 @@
-//! Time loops on the processor: all workers walk through the steps together. The units of a step are dealt out among them: for
+//! Time loops on the CPU: all workers walk through the steps together. The units of a step are dealt out among them: for
 //! those it got, a worker computes the gates' products and the cell. What it needs of the others is the whole output of the step
-//! before, hence one barrier a step.
+//! before, hence one barrier per step.
 
-use super::AnyCell;
 use super::units::{Parts, Units};
+use super::{AnyCell, LayerSteps};
 use crate::device::{Cpu, Device};
 use crate::lane::Isa;
 use crate::layout::{Direction, SequenceLayout, Step};
@@ -49,7 +49,7 @@ pub(crate) fn gate_packs(
     (0..cell.gates()).map(|gate| weight.packed(block(gate))).collect()
 }
 
-/// Adds `a`'s share to the units `units` of all gates.
+/// Adds `a`'s term to the units `units` of all gates.
 ///
 /// # Safety
 /// Nobody else may use these units of the gates' rows.
@@ -68,7 +68,7 @@ pub(crate) unsafe fn add_to_gates(
     }
 }
 
-/// The way back of [`add_to_gates`]: `target += Σ gates' gradients · weight`, for the columns `columns`.
+/// The backward pass of [`add_to_gates`]: `target += Σ gates' gradients · weight`, for the columns `columns`.
 ///
 /// # Safety
 /// Nobody may write to the gates, and nobody else may use these columns of the target.
@@ -98,7 +98,7 @@ pub(crate) fn panels(columns: &Range<usize>) -> Range<usize> {
     columns.start / PANEL..columns.end.div_ceil(PANEL)
 }
 
-/// How many workers a time loop is worth, for a layer of so many units.
+/// The number of workers for a time loop over layers of `hidden` units.
 pub(crate) fn loop_workers(cpu: &Cpu, rows: &SequenceLayout, hidden: usize, gates: usize) -> usize {
     // What matters is the work between two barriers: the rows of an average step.
     let rows = rows.total().checked_div(rows.steps()).unwrap_or(0);
@@ -114,7 +114,7 @@ pub(crate) fn parts<'a>(tensors: &'a mut [Tensor]) -> Parts<'a> {
     grids
 }
 
-/// Grids over the parts of a state that is only read.
+/// Grids over the parts of a read-only state.
 pub(crate) fn parts_to_read<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Parts<'a> {
     let mut grids = Parts::default();
     for (grid, tensor) in grids.iter_mut().zip(tensors) {
@@ -127,8 +127,8 @@ pub(crate) fn at<'a>(parts: &Parts<'a>, row: usize) -> Parts<'a> {
     parts.map(|part| part.map(|part| part.at(row, 0)))
 }
 
-/// A step's rows in up to two runs: those that go on from the step before, and those that begin here. Each run has its
-/// first place and the state before it.
+/// A step's rows in up to two runs: those that continue the step before, and those whose first step it is. Each run has its rows,
+/// counted from the step's first, and the state before it.
 pub(crate) fn runs<'a>(
     step: &Step,
     states: &Parts<'a>,
@@ -138,7 +138,7 @@ pub(crate) fn runs<'a>(
     [(0..step.carried, at(states, step.before)), (step.carried..step.rows.len(), begun)]
 }
 
-/// One layer's step forward for the units of a worker: the state's share of the gates, then the cell.
+/// One layer of a time loop: the state's term of the gates, then the cell.
 pub(crate) struct LayerLoop<'a> {
     pub(crate) cell: AnyCell,
     pub(crate) isa: Isa,
@@ -149,7 +149,14 @@ pub(crate) struct LayerLoop<'a> {
     pub(crate) packs: &'a [Arc<Packed>],
 }
 
-impl LayerLoop<'_> {
+impl<'a> LayerLoop<'a> {
+    /// The outputs of all steps.
+    pub(crate) fn output(&self) -> Grid<'a> {
+        self.states[0].expect("every state has an output")
+    }
+
+    /// The step for the units of a worker.
+    ///
     /// # Safety
     /// The state before the step must be complete, and nobody else may use these units of the step's gates and states.
     pub(crate) unsafe fn forward(&self, step: &Step, units: &Range<usize>) {
@@ -173,22 +180,22 @@ impl LayerLoop<'_> {
         }
     }
 
-    /// The cell's step back, for which the gradients of the gates of the step `behind` go to the state before it: the gates
-    /// become their gradients.
+    /// The cell's backward step, which replaces the gates by their gradients. First, the gates of the step after it, `next`, add
+    /// to the gradient of its state.
     ///
     /// # Safety
-    /// The gradients of the gates of the step behind must be complete, and nobody else may use these units of the step's gates
+    /// The gradients of the gates of the next step must be complete, and nobody else may use these units of the step's gates
     /// and of the running gradient.
     pub(crate) unsafe fn backward(
         &self,
         step: &Step,
-        behind: Option<&Step>,
+        next: Option<&Step>,
         units: &Range<usize>,
         running: &Parts,
         upstream: Option<Grid>,
     ) {
-        // SAFETY: handed on.
-        unsafe { self.backward_to_state(behind, units, running) };
+        // SAFETY: forwarded to the caller.
+        unsafe { self.backward_to_state(next, units, running) };
         for (places, before) in runs(step, &self.states, self.start.as_ref()) {
             let first = step.rows.start + places.start;
             let units = Units {
@@ -205,7 +212,7 @@ impl LayerLoop<'_> {
         }
     }
 
-    /// The gates' way back to the state before the step, where there is one: adds to the running gradient of `h`.
+    /// The backward pass of the gates to the state before the step, if there is a step: adds to the running gradient of `h`.
     ///
     /// # Safety
     /// The gradients of the step's gates must be complete, and nobody else may use these units of `running`.
@@ -218,7 +225,7 @@ impl LayerLoop<'_> {
         let (Some(step), Some(running)) = (step, running[0]) else { return };
         let rows = if self.start.is_some() { step.rows.len() } else { step.carried };
         let gates = self.slots.at(step.rows.start, 0);
-        // SAFETY: handed on.
+        // SAFETY: forwarded to the caller.
         unsafe {
             add_from_gates(self.isa, running, gates, rows, self.packs, units, |gate| {
                 self.cell.state_slot(gate)
@@ -248,45 +255,33 @@ pub(crate) fn states_before(
     before
 }
 
-/// The gradients of a layer's weights, each over all steps at once. `inputs` are what the columns of `W_input` were
-/// multiplied with, block by block; `before` is the state before each step.
-pub(crate) fn weight_gradients(
-    cpu: &Cpu,
-    cell: AnyCell,
-    gradients: &mut Gradients,
-    gates: &Tensor,
-    inputs: &[&Tensor],
-    before: &Tensor,
-    weights: &LayerWeights,
-) {
-    let hidden = weights.hidden();
-    let (all, shared) = (cell.gates() * hidden, (cell.gates() - cell.apart()) * hidden);
-    let block = |columns: Range<usize>| gates.mat().column_block(columns);
-    gradients.write(&weights.input, |dw, update| {
-        let stride = weights.input.columns();
-        let mut column = 0;
-        for input in inputs {
-            let right = Right::Plain(input.mat());
-            multiply_into(
-                gates.device(),
-                &mut dw[column..],
-                stride,
-                block(0..all).transposed(),
-                right,
-                update,
-            );
-            column += input.columns();
+impl LayerSteps<'_> {
+    /// The gradients of the layer's weights, each over all steps at once. `inputs` are what the columns of `W_input` were
+    /// multiplied by, block by block.
+    pub(crate) fn weight_gradients(&self, cpu: &Cpu, gradients: &mut Gradients, inputs: &[&Tensor]) {
+        let LayerSteps { cell, weights, dgates, states_before } = *self;
+        let (device, hidden) = (dgates.device(), weights.hidden());
+        let (all, shared) = (cell.gates() * hidden, (cell.gates() - cell.apart()) * hidden);
+        let block = |columns: Range<usize>| dgates.mat().column_block(columns);
+        gradients.write(&weights.input, |dw, update| {
+            let stride = weights.input.columns();
+            let mut column = 0;
+            for input in inputs {
+                let (dw, right) = (&mut dw[column..], Right::Plain(input.mat()));
+                multiply_into(device, dw, stride, block(0..all).transposed(), right, update);
+                column += input.columns();
+            }
+        });
+        gradients.write(&weights.state, |dw, update| {
+            let (of_shared, of_apart) = dw.split_at_mut(shared * hidden);
+            for (dw, columns) in [(of_shared, 0..shared), (of_apart, all..dgates.columns())] {
+                let right = Right::Plain(states_before.mat());
+                multiply_into(device, dw, hidden, block(columns).transposed(), right, update);
+            }
+        });
+        gradients.write(&weights.bias, |db, update| column_sums(cpu, block(0..all), db, update));
+        if let Some(bias) = &weights.state_bias {
+            gradients.write(bias, |db, update| column_sums(cpu, block(all..dgates.columns()), db, update));
         }
-    });
-    gradients.write(&weights.state, |dw, update| {
-        let (of_shared, of_apart) = dw.split_at_mut(shared * hidden);
-        for (dw, columns) in [(of_shared, 0..shared), (of_apart, all..gates.columns())] {
-            let right = Right::Plain(before.mat());
-            multiply_into(gates.device(), dw, hidden, block(columns).transposed(), right, update);
-        }
-    });
-    gradients.write(&weights.bias, |db, update| column_sums(cpu, block(0..all), db, update));
-    if let Some(bias) = &weights.state_bias {
-        gradients.write(bias, |db, update| column_sums(cpu, block(all..gates.columns()), db, update));
     }
 }

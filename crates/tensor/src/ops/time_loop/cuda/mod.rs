@@ -1,13 +1,14 @@
-//! Time loops on a GPU: the processor walks through the steps and gives the stream, for each, the products and the cell.
+//! Time loops on a GPU: the CPU walks through the steps and enqueues, for each, the products and the cell.
 
 mod cell;
 
 pub(crate) use cell::{CellKernels, Parts, StepRows, source};
 
 use crate::cuda::{Cuda, DeviceLayout, Factor, Launch, Pointer, Source, View};
-use crate::layout::{Direction, SequenceLayout, Step};
+use crate::layout::{Direction, Step};
 use crate::ops::arrange::cuda::{Place, fill_rows};
 use crate::ops::sums::cuda::column_sums;
+use crate::ops::time_loop::LayerSteps;
 use crate::ops::{AnyCell, LayerWeights};
 use crate::product::Update;
 use crate::tape::{Gradients, Var};
@@ -49,7 +50,7 @@ pub(crate) struct LayerLoop<'a> {
     start: Parts,
     /// gates·hidden × hidden
     weight: View,
-    /// The same in two: of the gates whose input's and state's shares are one, and of those that are apart.
+    /// The same in two: of the gates whose input's and state's terms are added, and of those that are apart.
     shares: [StateShare; 2],
 }
 
@@ -88,12 +89,12 @@ impl<'a> LayerLoop<'a> {
         }
     }
 
-    /// Adds `a`'s share of the gates to those of all rows: `a · weightᵀ`.
+    /// Adds `a`'s term of the gates to those of all rows: `a · weightᵀ`.
     pub(crate) fn add_input(&self, a: View, weight: View) {
         self.cuda.multiply(self.slots, self.stride, a, weight.transposed(), Update::Add);
     }
 
-    /// The gates of a step's first rows, as the input sees them.
+    /// The gates of a step's first rows, in the columns of the input.
     pub(crate) fn gates(&self, step: &Step, rows: usize) -> View {
         View::strided(self.slots.at(step.rows.start * self.stride), rows, self.gates, self.stride)
     }
@@ -103,7 +104,7 @@ impl<'a> LayerLoop<'a> {
         self.shares.iter().filter(|share| share.weight.view().rows > 0)
     }
 
-    /// The outputs before a step, in up to two runs: of the rows that go on from the step before, and of those that begin here.
+    /// The outputs before a step, in up to two runs: of the rows that continue the step before, and of those whose first step it is.
     fn states_before(&self, step: &Step) -> impl Iterator<Item = (usize, View)> {
         let begun = self.start.at(step.carried * self.hidden).output();
         let runs = [
@@ -128,14 +129,14 @@ impl<'a> LayerLoop<'a> {
         }
     }
 
-    /// Whether a step is one kernel: with a product of this depth beside that of the state.
+    /// Whether a step is one kernel: with a product of this depth in addition to that of the state.
     fn is_fused(&self, step: &Step, depth: usize) -> bool {
         self.cuda.has_tensor_cores()
             && !self.cuda.all_are_large()
             && step.rows.len() * self.gates * (self.hidden + depth) <= FUSED
     }
 
-    /// A step: the shares of the state and of an input inside the loop, then the cell. The input comes with its weight.
+    /// A step: the terms of the state and of an input inside the loop, then the cell. The input comes with its weight.
     pub(crate) fn forward(&self, step: &Step, input: Option<(View, &Factor)>) {
         let own = self.rows(step);
         if self.is_fused(step, input.map_or(0, |(a, _)| a.columns)) {
@@ -157,9 +158,9 @@ impl<'a> LayerLoop<'a> {
         self.kernels.forward(&own);
     }
 
-    /// A step back: the gates become their gradients. The gradient of the output is what `running` holds, what comes from
-    /// outside, from the gates of the step behind (`next`), and from what the output was multiplied with beside them: a
-    /// gradient `above`, with the weight.
+    /// A backward step: replaces the gates by their gradients. The gradient of the output is the sum of what `running` holds, what
+    /// comes from outside, from the gates of the next step, and from the other product with the output: a gradient `above`, with the
+    /// weight.
     pub(crate) fn backward(
         &self,
         step: &Step,
@@ -170,8 +171,8 @@ impl<'a> LayerLoop<'a> {
     ) {
         let own = self.rows(step);
         let upstream = upstream.map(|pointer| pointer.at(step.rows.start * self.hidden));
-        let behind = next.into_iter().flat_map(|next| self.state_gradients(next, 0..next.carried));
-        let products = above.into_iter().chain(behind);
+        let from_next = next.into_iter().flat_map(|next| self.state_gradients(next, 0..next.carried));
+        let products = above.into_iter().chain(from_next);
         if self.is_fused(step, above.map_or(0, |(a, _)| a.columns)) {
             let products = products.map(|(a, weight)| Product::new(a, weight.view(), 0, false)).collect();
             self.kernels.step_backward(&own, running, upstream, &products);
@@ -183,7 +184,7 @@ impl<'a> LayerLoop<'a> {
         self.kernels.backward(&own, running, upstream);
     }
 
-    /// The gradients of some rows' gates, and the weights through which they go back to the state before the step.
+    /// The gradients of some rows' gates, and the weights through which they reach the state before the step.
     fn state_gradients(&self, step: &Step, rows: Range<usize>) -> impl Iterator<Item = (View, &Factor)> {
         let first = self.slots.at((step.rows.start + rows.start) * self.stride);
         self.state_shares().map(move |StateShare { weight, column }| {
@@ -191,7 +192,7 @@ impl<'a> LayerLoop<'a> {
         })
     }
 
-    /// The last of the way back: adds what the first state of each row gets through its first step's gates to `running`.
+    /// The end of the backward pass: adds what the first state of each row gets through its first step's gates to `running`.
     pub(crate) fn backward_to_start(&self, steps: &[Step], running: &Parts) {
         if self.start.output() == Pointer::NULL {
             return;
@@ -227,83 +228,54 @@ pub(crate) fn states_before(
         (direction == Direction::Backward).into(),
     ];
     if total * width > 0 {
-        // SAFETY: a state for each packed row, and a start for each place.
+        // SAFETY: a state for each packed row, and a start for each sequence.
         unsafe { cuda.launch(cuda.kernel(&ROWS, "states_before"), Launch::over(total * width), &arguments) };
     }
     before
 }
 
-/// Each sequence's last state, part by part.
-pub(crate) fn last(
-    cuda: &Cuda,
-    states: &[Tensor],
-    rows: &SequenceLayout,
-    direction: Direction,
-    start: Option<&[&Tensor]>,
-) -> Vec<Tensor> {
-    let device = states[0].device();
-    let rows = DeviceLayout::new(device, rows);
-    let last_of = |(part, states): (usize, &Tensor)| {
-        let width = states.columns();
-        let mut last = Tensor::scratch(device, rows.batch, width);
-        let arguments = [
-            last.pointer_mut().into(),
-            states.pointer().into(),
-            start.map(|start| start[part].pointer()).into(),
-            rows.starts().into(),
-            rows.lengths().into(),
-            rows.batch.into(),
-            width.into(),
-            (direction == Direction::Backward).into(),
-        ];
-        // SAFETY: as in `states_before`.
-        unsafe {
-            cuda.launch(cuda.kernel(&ROWS, "last_states"), Launch::over(rows.batch * width), &arguments);
-        };
-        last
-    };
-    states.iter().enumerate().map(last_of).collect()
-}
-
-/// The gradients of a layer's weights, each over all steps at once, and of the input `x`. `inner` is what the last columns of
-/// `W_input` were multiplied with, where the first ones were with `x`; `before` is the state before each step.
-pub(crate) fn weight_and_input_gradients(
-    cuda: &Cuda,
-    cell: AnyCell,
-    gradients: &mut Gradients,
-    gates: &Tensor,
-    (x, inner): (Option<&Var>, Option<&Tensor>),
-    before: &Tensor,
-    weights: &LayerWeights,
-) {
-    let hidden = weights.hidden();
-    let (all, shared) = (cell.gates() * hidden, (cell.gates() - cell.apart()) * hidden);
-    let block = |columns: Range<usize>| gates.view().column_block(columns);
-    let of_input = Factor::from(block(0..all));
-    let of_state = if shared == all { of_input.clone() } else { block(0..shared).into() };
-    let inner_column = x.map_or(0, Var::columns);
-    gradients.write_cuda(&weights.input, |dw, update| {
-        let stride = weights.input.columns();
-        for (column, input) in [(0, x.map(Var::value)), (inner_column, inner)] {
-            if let Some(input) = input {
-                cuda.multiply(dw.at(column), stride, of_input.transposed(), input.view(), update);
+impl LayerSteps<'_> {
+    /// The gradients of the layer's weights, each over all steps at once, and of the input `x`. `inner` is what the last columns of
+    /// `W_input` were multiplied by, where the first ones were by `x`.
+    pub(crate) fn weight_and_input_gradients(
+        &self,
+        cuda: &Cuda,
+        gradients: &mut Gradients,
+        x: Option<&Var>,
+        inner: Option<&Tensor>,
+    ) {
+        let LayerSteps { cell, weights, dgates, states_before } = *self;
+        let hidden = weights.hidden();
+        let (all, shared) = (cell.gates() * hidden, (cell.gates() - cell.apart()) * hidden);
+        let block = |columns: Range<usize>| dgates.view().column_block(columns);
+        let of_input = Factor::from(block(0..all));
+        let of_state = if shared == all { of_input.clone() } else { block(0..shared).into() };
+        let inner_column = x.map_or(0, Var::columns);
+        gradients.write_cuda(&weights.input, |dw, update| {
+            let stride = weights.input.columns();
+            for (column, input) in [(0, x.map(Var::value)), (inner_column, inner)] {
+                if let Some(input) = input {
+                    cuda.multiply(dw.at(column), stride, of_input.transposed(), input.view(), update);
+                }
             }
-        }
-    });
-    if let Some(x) = x {
-        gradients.write_cuda(x, |dx, update| {
-            let weight = weights.input.value().view().column_block(0..inner_column);
-            cuda.multiply(dx, x.columns(), of_input.clone(), weight, update);
         });
-    }
-    gradients.write_cuda(&weights.state, |dw, update| {
-        let before = Factor::from(before.view());
-        cuda.multiply(dw, hidden, of_state.transposed(), before.clone(), update);
-        let apart = block(all..gates.columns()).transposed();
-        cuda.multiply(dw.at(shared * hidden), hidden, apart, before, update);
-    });
-    gradients.write_cuda(&weights.bias, |db, update| column_sums(cuda, block(0..all), db, update));
-    if let Some(bias) = &weights.state_bias {
-        gradients.write_cuda(bias, |db, update| column_sums(cuda, block(all..gates.columns()), db, update));
+        if let Some(x) = x {
+            gradients.write_cuda(x, |dx, update| {
+                let weight = weights.input.value().view().column_block(0..inner_column);
+                cuda.multiply(dx, x.columns(), of_input.clone(), weight, update);
+            });
+        }
+        gradients.write_cuda(&weights.state, |dw, update| {
+            let before = Factor::from(states_before.view());
+            cuda.multiply(dw, hidden, of_state.transposed(), before.clone(), update);
+            let apart = block(all..dgates.columns()).transposed();
+            cuda.multiply(dw.at(shared * hidden), hidden, apart, before, update);
+        });
+        gradients.write_cuda(&weights.bias, |db, update| column_sums(cuda, block(0..all), db, update));
+        if let Some(bias) = &weights.state_bias {
+            gradients.write_cuda(bias, |db, update| {
+                column_sums(cuda, block(all..dgates.columns()), db, update);
+            });
+        }
     }
 }
