@@ -1,4 +1,4 @@
-use super::{CopySource, LEAST, NOWHERE, Pointed, Saved, Values};
+use super::{CopyGradients, CopyInputs, CopySource, LEAST, NOWHERE, PointerOutput, Saved};
 use crate::device::Cpu;
 use crate::lane::{Kernel, Lane, Vector};
 use crate::ops::cross_entropy::CrossEntropy;
@@ -6,49 +6,44 @@ use crate::ops::cross_entropy::cpu::{Row, in_blocks, total};
 use crate::ops::sums::{exp_sum, largest};
 use crate::tensor::Tensor;
 
-/// What one number costs, in simple operations.
+/// Cost of one element, in simple operations.
 const COST: usize = 8;
 
-pub(super) fn forward(
-    cpu: &Cpu,
-    values: &Values,
-    copied: &CopySource,
-    targets: &[u32],
-    how: CrossEntropy,
-    wanted: bool,
-) -> Saved {
-    let Values { x, weight, bias, gate, weights, heads } = *values;
-    let device = x.device();
+pub(super) fn forward(cpu: &Cpu, inputs: CopyInputs, how: CrossEntropy, wanted: bool) -> Saved {
+    let CopyInputs { projection, pointer, source, targets } = inputs;
+    let (gate, weights, heads) = (pointer.gate.value(), pointer.weights.value(), pointer.heads);
+    let (device, rows) = (weights.device(), targets.len());
     let attention = |row: usize| {
-        on_class(copied.of_row(row), weights.row(row), heads, targets[row]).map(|a| a.max(LEAST))
+        on_class(source.of_row(row), weights.row(row), heads, targets[row]).map(|a| a.max(LEAST))
     };
     let sure = 1.0 - how.smoothing;
-    // The loss of each row, and the vocabulary's share in the probability of its target.
-    let mut found = Tensor::scratch(device, x.rows(), 2);
-    let kept = in_blocks(cpu, x, weight, bias, wanted, &mut found, |row, logits, found| {
+    // The loss of each row, and the vocabulary's fraction of the probability of its target.
+    let mut found = Tensor::scratch(device, rows, 2);
+    let of_projection = in_blocks(cpu, projection, wanted, &mut found, |row, logits, found| {
         let u = gate.data()[row];
-        let beside = attention(row).map_or(f32::NEG_INFINITY, |a| a.ln() - u);
-        let (loss, share) = cpu.isa.run(Row { logits, target: targets[row] as usize, beside, how, wanted });
-        found.copy_from_slice(&[loss - sure * log_sigmoid(u), share]);
+        let copied = attention(row).map_or(f32::NEG_INFINITY, |a| a.ln() - u);
+        let (loss, fraction) =
+            cpu.isa.run(Row { logits, target: targets[row] as usize, copied, how, wanted });
+        found.copy_from_slice(&[loss - sure * log_sigmoid(u), fraction]);
     });
     let column =
         |column: usize| -> Vec<f32> { found.data().iter().skip(column).step_by(2).copied().collect() };
-    let [losses, shares] = [0, 1].map(column);
-    let of_rows = Tensor::new(device, x.rows(), 1, &losses);
+    let [losses, fractions] = [0, 1].map(column);
+    let of_rows = Tensor::new(device, rows, 1, &losses);
 
-    let gradients = kept.map(|kept| {
-        let mut dgate = Tensor::scratch(device, x.rows(), 1);
-        let mut dweights = Tensor::zeros(device, x.rows(), weights.columns());
+    let gradients = of_projection.map(|projection| {
+        let mut dgate = Tensor::scratch(device, rows, 1);
+        let mut dweights = Tensor::zeros(device, rows, weights.columns());
         let scale = how.scale * sure;
-        for ((row, share), dgate) in shares.iter().enumerate().zip(dgate.data_mut()) {
-            *dgate = scale * (Lane::sigmoid(gate.data()[row]) - share);
+        for ((row, fraction), dgate) in fractions.iter().enumerate().zip(dgate.data_mut()) {
+            *dgate = scale * (Lane::sigmoid(gate.data()[row]) - fraction);
             let Some(a) = attention(row) else { continue };
-            let slope = -scale * (1.0 - share) / (a * heads as f32);
+            let slope = -scale * (1.0 - fraction) / (a * heads as f32);
             let own = row * weights.columns()..(row + 1) * weights.columns();
-            let places = dweights.data_mut()[own].iter_mut().zip(copied.of_row(row).iter().cycle());
-            places.filter(|(_, class)| **class == targets[row]).for_each(|(da, _)| *da = slope);
+            let steps = dweights.data_mut()[own].iter_mut().zip(source.of_row(row).iter().cycle());
+            steps.filter(|(_, class)| **class == targets[row]).for_each(|(da, _)| *da = slope);
         }
-        Pointed { kept, gate: dgate, weights: dweights }
+        CopyGradients { projection, gate: dgate, weights: dweights }
     });
     Saved { loss: total(&of_rows, how.scale), of_rows, gradients }
 }
@@ -59,7 +54,7 @@ fn on_class(classes: &[u32], weights: &[f32], heads: usize, class: u32) -> Optio
     there.map(|(a, _)| a / heads as f32).reduce(|sum, a| sum + a)
 }
 
-/// `log σ(u)`, without a number that overflows.
+/// `log σ(u)`, without overflow.
 fn log_sigmoid(u: f32) -> f32 {
     u.min(0.0) - (-u.abs()).exp().ln_1p()
 }
@@ -69,23 +64,17 @@ fn log_add(a: f32, b: f32) -> f32 {
     a.max(b) + (-(a - b).abs()).exp().ln_1p()
 }
 
-pub(super) fn mixture(
-    cpu: &Cpu,
-    logits: &Tensor,
-    gate: &Tensor,
-    weights: &Tensor,
-    heads: usize,
-    copied: &CopySource,
-) -> Tensor {
+pub(super) fn mixture(cpu: &Cpu, logits: &Tensor, pointer: &PointerOutput, copied: &CopySource) -> Tensor {
+    let (gate, weights, heads) = (pointer.gate.value(), pointer.weights.value(), pointer.heads);
     let (rows, known) = logits.shape();
     let classes = copied.classes(known);
     let mut mixed = Tensor::scratch(logits.device(), rows, classes);
     cpu.pool.split_rows(rows, rows * classes * COST, [mixed.data_mut()], |share, [mixed]| {
         for (row, mixed) in share.zip(mixed.chunks_exact_mut(classes.max(1))) {
-            let (of_vocabulary, behind) = mixed.split_at_mut(known);
+            let (of_vocabulary, of_extension) = mixed.split_at_mut(known);
             let u = gate.data()[row];
             cpu.isa.run(Generated { logits: logits.row(row), out: of_vocabulary, log_gate: log_sigmoid(u) });
-            behind.fill(f32::NEG_INFINITY);
+            of_extension.fill(f32::NEG_INFINITY);
             let (source, weights) = (copied.of_row(row), weights.row(row));
             for (step, &class) in source.iter().enumerate().filter(|&(_, &class)| class != NOWHERE) {
                 let is_first = !source[..step].contains(&class);

@@ -2,7 +2,7 @@
 //!
 //! `P(k | x) = g·softmax_k(W·x + b) + (1 − g)·Σ_{j: source_j = k} a_j`, with a gate `g = σ(u)` for each row and the attention `a` of a
 //! row over the steps of its source, the mean of all heads. The tokens of a source are given as classes; one that is not among those
-//! of `W` has a number behind them, which stands for it in this source only. `loss = scale · Σ_i −log P(target_i | x_i)`.
+//! of `W` has an id beyond them, which is its id in this source only. `loss = scale · Σ_i −log P(target_i | x_i)`.
 //!
 //! | | shape |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! `loss_i = −(1−ε)·log P(target_i) − ε/classes · Σ_k log softmax_k`.
 //!
 //! Let `c` be the attention on the target, and `p` its softmax. `P = g·(p + c·(1−g)/g)`, and `(1−g)/g = e^−u`: the loss is a
-//! cross-entropy whose target can be had with `log c − u` beside its logit, less `log g`. With `r = g·p / P`, the share of the vocabulary
-//! in the target's probability, the gradients are those of the cross-entropy times `r`, and `du = g − r`, `da_j = −(1−r)/c` for
+//! cross-entropy whose target can also be copied, with `log c − u` for a logit, less `log g`. With `r = g·p / P`, the fraction of the
+//! vocabulary in the target's probability, the gradients are those of the cross-entropy times `r`, and `du = g − r`, `da_j = −(1−r)/c` for
 //! the steps that have the target.
 
 mod cpu;
@@ -27,7 +27,7 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
-use crate::ops::cross_entropy::{self, CrossEntropy, Kept};
+use crate::ops::cross_entropy::{CrossEntropy, Projection, ProjectionGradients, add_scaled};
 use crate::profile;
 use crate::tape::{Var, any_tracked, record};
 use crate::tensor::Tensor;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// What is no class: a step that a source does not have.
 const NOWHERE: u32 = u32::MAX;
 
-/// The least attention on a token of the source that a logarithm is taken of: a softmax can round to zero.
+/// The minimum of the attention on a token of the source before its logarithm: a softmax can round to zero.
 const LEAST: f32 = 1e-30;
 
 /// The tokens that each row can copy.
@@ -81,10 +81,10 @@ impl CopySource {
         CopySource { of: rows.iter().map(|&row| self.of[row as usize]).collect(), ..self.clone() }
     }
 
-    /// How many classes there are together with those behind the `known` ones.
+    /// The size of the extended vocabulary: the `known` classes and those beyond them.
     pub fn classes(&self, known: usize) -> usize {
-        let behind = self.classes.iter().filter(|&&class| class != NOWHERE).max();
-        behind.map_or(known, |&last| known.max(last as usize + 1))
+        let last = self.classes.iter().filter(|&&class| class != NOWHERE).max();
+        last.map_or(known, |&last| known.max(last as usize + 1))
     }
 
     /// The classes of what a row can copy, step by step.
@@ -94,14 +94,14 @@ impl CopySource {
     }
 }
 
-/// Where each row points, and whether it does.
+/// The attention and the gate of each row.
 #[derive(Clone, Debug)]
 pub struct PointerOutput {
-    /// The logit `u` of the gate: large where the vocabulary is taken. rows × 1
+    /// The logit `u` of the gate: large where the token is generated from the vocabulary. rows × 1
     pub gate: Var,
     /// The attention `a`: rows × heads·source steps.
     pub weights: Var,
-    /// How many heads stand side by side in it.
+    /// The number of heads whose weights are concatenated.
     pub heads: usize,
 }
 
@@ -114,15 +114,42 @@ impl PointerOutput {
     }
 }
 
+/// The inputs of the loss.
+#[derive(Clone, Copy)]
+struct CopyInputs<'a> {
+    projection: Projection<'a>,
+    pointer: &'a PointerOutput,
+    source: &'a CopySource,
+    targets: &'a [u32],
+}
+
+impl<'a> CopyInputs<'a> {
+    fn check(self) {
+        let CopyInputs { projection, pointer, source, targets } = self;
+        projection.check(targets);
+        pointer.check(source, targets.len());
+        let classes = projection.classes();
+        for (row, &target) in targets.iter().enumerate().filter(|&(_, &target)| target as usize >= classes) {
+            let there = target != NOWHERE && source.of_row(row).contains(&target);
+            assert!(there, "target {target} of {classes} classes, and not in its source");
+        }
+    }
+
+    /// All variables that may get gradients.
+    fn vars(self) -> Vec<&'a Var> {
+        [&self.pointer.gate, &self.pointer.weights].into_iter().chain(self.projection.vars()).collect()
+    }
+}
+
 struct Saved {
     loss: Tensor,
     of_rows: Tensor,
-    gradients: Option<Pointed>,
+    gradients: Option<CopyGradients>,
 }
 
 /// The gradients for a loss whose own gradient is 1.
-struct Pointed {
-    kept: Kept,
+struct CopyGradients {
+    projection: ProjectionGradients,
     gate: Tensor,
     weights: Tensor,
 }
@@ -138,67 +165,34 @@ pub fn copy_loss(
     how: CrossEntropy,
 ) -> (Var, Tensor) {
     let _span = profile::span("copy_loss", x.device());
-    let classes = weight.rows();
-    assert_eq!(x.columns(), weight.columns(), "x is {:?}, W is {:?}", x.shape(), weight.shape());
-    assert_eq!(x.rows(), targets.len(), "a target for each row");
-    bias.into_iter().for_each(|bias| assert_eq!(bias.shape(), (1, classes), "b for {classes} classes"));
-    pointing.check(copied, x.rows());
-    for (row, &target) in targets.iter().enumerate().filter(|&(_, &target)| target as usize >= classes) {
-        let there = target != NOWHERE && copied.of_row(row).contains(&target);
-        assert!(there, "target {target} of {classes} classes, and not in its source");
-    }
-    let PointerOutput { gate, weights, heads } = pointing;
-    let inputs: Vec<&Var> = [x, weight, gate, weights].into_iter().chain(bias).collect();
-    let wanted = any_tracked(&inputs);
-    let values = Values {
-        x: x.value(),
-        weight: weight.value(),
-        bias: bias.map(Var::value),
-        gate: gate.value(),
-        weights: weights.value(),
-        heads: *heads,
-    };
-    let pass = on_device!(x.device(),
-        cpu => cpu::forward(cpu, &values, copied, targets, how, wanted),
-        cuda => cuda::forward(cuda, &values, copied, targets, how, wanted));
-    let [loss] = record(&inputs, [pass.loss], {
-        let (inputs, gradients_of) = ([x, weight, gate, weights].map(Var::clone), pass.gradients);
-        let bias = bias.cloned();
-        move |gradients, [upstream]| {
-            let (Some(upstream), Some(Pointed { kept, gate, weights })) = (upstream, gradients_of) else {
-                return;
-            };
-            let kept = inputs
-                .iter()
-                .zip([kept.x, kept.weight, gate, weights])
-                .chain(bias.as_ref().map(|bias| (bias, kept.bias)));
-            for (input, kept) in kept {
-                on_device!(input.device(),
-                    cpu => gradients.write(input, |to, update| cross_entropy::cpu::hand_on(cpu, to, &kept, upstream.item(), update)),
-                    cuda => gradients.write_cuda(input, |to, update| cross_entropy::cuda::hand_on(cuda, to, &kept, &upstream, update)));
+    let projection = Projection { x, weight, bias };
+    let inputs = CopyInputs { projection, pointer: pointing, source: copied, targets };
+    inputs.check();
+    let wanted = any_tracked(&inputs.vars());
+    let saved = on_device!(x.device(),
+        cpu => cpu::forward(cpu, inputs, how, wanted),
+        cuda => cuda::forward(cuda, inputs, how, wanted));
+    let [loss] = record(&inputs.vars(), [saved.loss], {
+        let vars: Vec<Var> = inputs.vars().into_iter().cloned().collect();
+        move |gradients, [dloss]| {
+            let (Some(dloss), Some(unscaled)) = (dloss, saved.gradients) else { return };
+            let of_pointer = [&unscaled.gate, &unscaled.weights];
+            for (var, unscaled) in
+                vars.iter().zip(of_pointer.into_iter().chain(unscaled.projection.tensors()))
+            {
+                add_scaled(gradients, var, unscaled, &dloss);
             }
         }
     });
-    (loss, pass.of_rows)
+    (loss, saved.of_rows)
 }
 
-/// The values of the inputs.
-struct Values<'a> {
-    x: &'a Tensor,
-    weight: &'a Tensor,
-    bias: Option<&'a Tensor>,
-    gate: &'a Tensor,
-    weights: &'a Tensor,
-    heads: usize,
-}
-
-/// The logarithms of the probabilities of all classes, those behind the vocabulary too, from the logits of the vocabulary's: rows ×
-/// [`CopySource::classes`]. What a row cannot copy has none: −∞. There is no way back.
+/// The logarithms of the probabilities of all classes, those beyond the vocabulary included, from the logits of the vocabulary's: rows ×
+/// [`CopySource::classes`]. What a row cannot copy has none: −∞. There is no backward pass.
 pub fn copy_mixture(logits: &Tensor, pointing: &PointerOutput, copied: &CopySource) -> Tensor {
     let _span = profile::span("copy_mixture", logits.device());
     pointing.check(copied, logits.rows());
-    let (gate, weights, heads) = (pointing.gate.value(), pointing.weights.value(), pointing.heads);
     on_device!(logits.device(),
-        cpu => cpu::mixture(cpu, logits, gate, weights, heads, copied),
-        cuda => cuda::mixture(cuda, logits, gate, weights, heads, copied))
+        cpu => cpu::mixture(cpu, logits, pointing, copied),
+        cuda => cuda::mixture(cuda, logits, pointing, copied))
 }

@@ -1,28 +1,27 @@
-use super::{CrossEntropy, Kept, Saved};
+use super::{CrossEntropy, Projection, ProjectionGradients, Saved};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::linear::fill_rows;
 use crate::ops::sums::{AddScaled, column_sums, largest};
 use crate::product::{Mat, Right, Update, multiply_into, rows_of_blocks};
+use crate::tape::Var;
 use crate::tensor::Tensor;
 
-/// Numbers in a block of logits: large enough for fast products, small enough to stay in a cache.
+/// Elements of a block of logits: large enough for fast products, small enough to stay in a cache.
 const BLOCK: usize = 1 << 20;
-/// What one logit costs, in simple operations.
+/// Cost of one logit, in simple operations.
 const COST: usize = 8;
 
 pub(super) fn forward(
     cpu: &Cpu,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    projection: Projection,
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
 ) -> Saved {
-    let mut of_rows = Tensor::scratch(x.device(), x.rows(), 1);
-    let gradients = in_blocks(cpu, x, weight, bias, wanted, &mut of_rows, |row, logits, loss| {
-        let row = Row { logits, target: targets[row] as usize, beside: f32::NEG_INFINITY, how, wanted };
+    let mut of_rows = Tensor::scratch(projection.x.device(), targets.len(), 1);
+    let gradients = in_blocks(cpu, projection, wanted, &mut of_rows, |row, logits, loss| {
+        let row = Row { logits, target: targets[row] as usize, copied: f32::NEG_INFINITY, how, wanted };
         loss[0] = cpu.isa.run(row).0;
     });
     Saved { loss: total(&of_rows, how.scale), of_rows, gradients }
@@ -34,21 +33,21 @@ pub(crate) fn total(losses: &Tensor, scale: f32) -> Tensor {
     Tensor::new(losses.device(), 1, 1, &[(sum * f64::from(scale)) as f32])
 }
 
-/// Goes through the rows in blocks. `of_row` gets the number of a row, its logits and its place in `of_rows`; where gradients are
-/// wanted, it makes the logits those of the logits.
+/// Computes the rows in blocks. `of_row` gets the index of a row, its logits and its row of `of_rows`; where gradients are
+/// wanted, it replaces the logits by their gradients.
 pub(crate) fn in_blocks(
     cpu: &Cpu,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    projection: Projection,
     wanted: bool,
     of_rows: &mut Tensor,
     of_row: impl Fn(usize, &mut [f32], &mut [f32]) + Sync,
-) -> Option<Kept> {
+) -> Option<ProjectionGradients> {
+    let Projection { x, weight, bias } = projection;
+    let (x, weight, bias) = (x.value(), weight.value(), bias.map(Var::value));
     let (device, rows, (classes, inputs)) = (x.device(), x.rows(), weight.shape());
     let block = rows_of_blocks(BLOCK / classes.max(1)).min(rows.max(1));
     let mut logits = Tensor::scratch(device, block, classes);
-    let mut kept = wanted.then(|| Kept {
+    let mut gradients = wanted.then(|| ProjectionGradients {
         x: Tensor::scratch(device, rows, inputs),
         weight: Tensor::zeros(device, classes, inputs),
         bias: Tensor::zeros(device, 1, classes),
@@ -78,27 +77,27 @@ pub(crate) fn in_blocks(
             }
         });
 
-        if let (Some(kept), Some(to_inputs)) = (&mut kept, &to_inputs) {
+        if let (Some(gradients), Some(to_inputs)) = (&mut gradients, &to_inputs) {
             let dlogits = Mat::new(part, end - start, classes);
-            let dx = &mut kept.x.data_mut()[start * inputs..end * inputs];
+            let dx = &mut gradients.x.data_mut()[start * inputs..end * inputs];
             multiply_into(device, dx, inputs, dlogits, Right::Packed(to_inputs), Update::Set);
-            let dweight = kept.weight.data_mut();
+            let dweight = gradients.weight.data_mut();
             multiply_into(device, dweight, inputs, dlogits.transposed(), Right::Plain(x_part), Update::Add);
-            column_sums(cpu, dlogits, kept.bias.data_mut(), Update::Add);
+            column_sums(cpu, dlogits, gradients.bias.data_mut(), Update::Add);
         }
     }
-    kept
+    gradients
 }
 
-/// One row: its logits in; its loss out, and the share that the logits have in the target's probability. Where gradients are wanted,
-/// the logits become theirs.
+/// Computes from the logits of a row its loss and the logits' fraction of the target's probability. Where gradients are wanted, they
+/// replace the logits.
 ///
-/// The target may be had in another way as well: `P = p_target + e^beside`, and `share = p_target / P`. A target behind the classes can
-/// be had in no other way.
+/// The target may be copied as well: `P = p_target + e^copied`, and the fraction is `p_target / P`. A target beyond the classes can
+/// only be copied.
 pub(crate) struct Row<'a> {
     pub(crate) logits: &'a mut [f32],
     pub(crate) target: usize,
-    pub(crate) beside: f32,
+    pub(crate) copied: f32,
     pub(crate) how: CrossEntropy,
     pub(crate) wanted: bool,
 }
@@ -108,7 +107,7 @@ impl Kernel for Row<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) -> (f32, f32) {
-        let Row { logits, target, beside, how, wanted } = self;
+        let Row { logits, target, copied, how, wanted } = self;
         let classes = logits.len() as f32;
         let largest = largest::<V>(logits);
         // With l = logit − largest: −log P(k) = log Σ e^l − l_k.
@@ -130,42 +129,42 @@ impl Kernel for Row<'_> {
             sum += *logit;
         }
         let log_sum = sum.ln();
-        let (loss, share) = with_beside(log_sum - of_target, beside);
+        let (loss, fraction) = with_copied(log_sum - of_target, copied);
         let sure = 1.0 - how.smoothing;
         if wanted {
             let uniform = V::lit(how.scale * how.smoothing / classes);
-            let factor = V::lit(how.scale * (sure * share + how.smoothing) / sum);
+            let factor = V::lit(how.scale * (sure * fraction + how.smoothing) / sum);
             for chunk in logits.chunks_mut(LANES) {
                 V::load(chunk).mul_add(factor, -uniform).store(chunk);
             }
-            logits.get_mut(target).into_iter().for_each(|logit| *logit -= how.scale * sure * share);
+            logits.get_mut(target).into_iter().for_each(|logit| *logit -= how.scale * sure * fraction);
         }
         let loss = sure * loss;
         // Without smoothing, a class that is ruled out (a logit of −∞) does not matter; 0·∞ would.
         let loss =
             if how.smoothing > 0.0 { loss + how.smoothing * (log_sum - shifted / classes) } else { loss };
-        (loss, share)
+        (loss, fraction)
     }
 }
 
-/// From `−log p` and the logarithm of what is beside it, `−log(p + e^beside)` and the share of `p` in it.
-fn with_beside(loss: f32, beside: f32) -> (f32, f32) {
-    if beside == f32::NEG_INFINITY {
+/// From `−log p`, `−log(p + e^copied)` and the fraction of `p` in the sum.
+fn with_copied(loss: f32, copied: f32) -> (f32, f32) {
+    if copied == f32::NEG_INFINITY {
         return (loss, 1.0);
     }
     // The larger of both comes out of the logarithm: log(p + q) = log p + log(1 + q/p).
-    let odds = (beside + loss).exp();
-    let loss = if odds <= 1.0 { loss - odds.ln_1p() } else { -beside - (1.0 / odds).ln_1p() };
+    let odds = (copied + loss).exp();
+    let loss = if odds <= 1.0 { loss - odds.ln_1p() } else { -copied - (1.0 / odds).ln_1p() };
     (loss, 1.0 / (1.0 + odds))
 }
 
-/// `to = factor·kept`, or added to it.
-pub(crate) fn hand_on(cpu: &Cpu, to: &mut [f32], kept: &Tensor, factor: f32, update: Update) {
+/// Sets `to`, or adds to it: `factor·x`.
+pub(super) fn put_scaled(cpu: &Cpu, to: &mut [f32], x: &Tensor, factor: f32, update: Update) {
     let n = to.len();
     cpu.pool.split_rows(n, n, [to], |range, [to]| {
         if update == Update::Set {
             to.fill(0.0);
         }
-        cpu.isa.run(AddScaled { out: to, x: &kept.data()[range], weight: factor });
+        cpu.isa.run(AddScaled { out: to, x: &x.data()[range], weight: factor });
     });
 }

@@ -1,51 +1,52 @@
-use super::{CrossEntropy, Kept, Saved};
+use super::{CrossEntropy, Projection, ProjectionGradients, Saved};
 use crate::cuda::{Cuda, Factor, Indices, Launch, Pointer, Source, View};
 use crate::ops::sums::cuda::column_sums;
 use crate::product::Update;
+use crate::tape::Var;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("cross_entropy", include_str!("cross_entropy.cu"));
 
-/// Numbers in a block of logits: a gigabyte.
+/// Elements of a block of logits: a gigabyte.
 const BLOCK: usize = 256 << 20;
 
 pub(super) fn forward(
     cuda: &Cuda,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    projection: Projection,
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
 ) -> Saved {
-    let (of_rows, gradients) = in_blocks(cuda, x, weight, bias, targets, how, wanted, None);
+    let (of_rows, gradients) = in_blocks(cuda, projection, targets, how, wanted, None);
     Saved { loss: total(cuda, &of_rows, how.scale), of_rows, gradients }
 }
 
-/// What a target may be had from beside its logit, for each row: the logarithm of that, and the share that the logit has then.
-pub(crate) struct Beside<'a> {
+/// The part of each target's probability that is copied.
+pub(crate) struct CopiedTargets<'a> {
+    /// Its logarithm, relative to the vocabulary's part.
     pub(crate) log: &'a Tensor,
-    pub(crate) shares: &'a mut Tensor,
+    /// Overwritten: the vocabulary's fraction of the whole.
+    pub(crate) fractions: &'a mut Tensor,
 }
 
-/// Goes through the rows in blocks: the loss of each, and the gradients.
+/// Computes the rows in blocks: the loss of each, and the gradients.
 pub(crate) fn in_blocks(
     cuda: &Cuda,
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
+    projection: Projection,
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
-    beside: Option<Beside>,
-) -> (Tensor, Option<Kept>) {
-    let (log_beside, shares) =
-        beside.map(|Beside { log, shares }| (log.pointer(), shares.pointer_mut())).unzip();
+    copied: Option<CopiedTargets>,
+) -> (Tensor, Option<ProjectionGradients>) {
+    let Projection { x, weight, bias } = projection;
+    let (x, weight, bias) = (x.value(), weight.value(), bias.map(Var::value));
+    let (log_copied, fractions) =
+        copied.map(|CopiedTargets { log, fractions }| (log.pointer(), fractions.pointer_mut())).unzip();
     let (device, rows, (classes, inputs)) = (x.device(), x.rows(), weight.shape());
     let block = (BLOCK / classes.max(1)).clamp(64, rows.max(64));
     let mut logits = Tensor::scratch(device, block.min(rows), classes);
     let mut of_rows = Tensor::scratch(device, rows, 1);
-    let mut kept = wanted.then(|| Kept {
+    let mut gradients = wanted.then(|| ProjectionGradients {
         x: Tensor::scratch(device, rows, inputs),
         weight: Tensor::scratch(device, classes, inputs),
         bias: Tensor::scratch(device, 1, classes),
@@ -74,30 +75,30 @@ pub(crate) fn in_blocks(
             how.scale.into(),
             how.smoothing.into(),
             wanted_as.into(),
-            log_beside.map(|log: Pointer| log.at(start)).into(),
-            shares.map(|shares: Pointer| shares.at(start)).into(),
+            log_copied.map(|log: Pointer| log.at(start)).into(),
+            fractions.map(|fractions: Pointer| fractions.at(start)).into(),
         ];
         let threads = [if classes > 2048 { 1024 } else { 256 }, 1];
-        // SAFETY: a block, a target and a loss for each row of logits; the targets have been checked, and those behind the classes are not read.
+        // SAFETY: a block, a target and a loss for each row of logits; the targets have been checked, and those beyond the classes are not read.
         unsafe { cuda.launch(kernel, Launch { threads, ..Launch::blocks(end - start) }, &arguments) };
-        if let Some(kept) = &mut kept {
+        if let Some(gradients) = &mut gradients {
             let update = if start == 0 { Update::Set } else { Update::Add };
             let dlogits = if rounded {
                 Factor::rounded(View::strided(logits_at, end - start, classes, 2 * classes))
             } else {
                 Factor::from(View::new(logits_at, end - start, classes))
             };
-            let dx = kept.x.pointer_mut().at(start * inputs);
+            let dx = gradients.x.pointer_mut().at(start * inputs);
             cuda.multiply(dx, inputs, dlogits.clone(), weight.clone(), Update::Set);
-            cuda.multiply(kept.weight.pointer_mut(), inputs, dlogits.transposed(), x_part, update);
-            column_sums(cuda, dlogits, kept.bias.pointer_mut(), update);
+            cuda.multiply(gradients.weight.pointer_mut(), inputs, dlogits.transposed(), x_part, update);
+            column_sums(cuda, dlogits, gradients.bias.pointer_mut(), update);
         }
     }
-    if let Some(kept) = kept.as_mut().filter(|_| rows == 0) {
-        cuda.zero(kept.weight.pointer_mut(), classes * inputs);
-        cuda.zero(kept.bias.pointer_mut(), classes);
+    if let Some(gradients) = gradients.as_mut().filter(|_| rows == 0) {
+        cuda.zero(gradients.weight.pointer_mut(), classes * inputs);
+        cuda.zero(gradients.bias.pointer_mut(), classes);
     }
-    (of_rows, kept)
+    (of_rows, gradients)
 }
 
 /// `scale · Σ losses`
@@ -109,16 +110,16 @@ pub(crate) fn total(cuda: &Cuda, losses: &Tensor, scale: f32) -> Tensor {
     loss
 }
 
-/// `to = factor·kept`, or added to it; the factor stays on the GPU.
-pub(crate) fn hand_on(cuda: &Cuda, to: Pointer, kept: &Tensor, factor: &Tensor, update: Update) {
-    let count = kept.rows() * kept.columns();
+/// Sets `to`, or adds to it: `factor·x`, with the factor on the GPU.
+pub(super) fn put_scaled(cuda: &Cuda, to: Pointer, x: &Tensor, factor: &Tensor, update: Update) {
+    let count = x.rows() * x.columns();
     let arguments = [
         to.into(),
-        kept.pointer().into(),
+        x.pointer().into(),
         factor.pointer().into(),
         count.into(),
         (update == Update::Add).into(),
     ];
-    // SAFETY: what is kept and where it goes are of one shape.
+    // SAFETY: both are of one shape.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "hand_on"), Launch::over(count), &arguments) };
 }

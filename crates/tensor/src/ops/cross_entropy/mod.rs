@@ -10,9 +10,9 @@
 //! | `b` | 1 × classes, or none |
 //! | loss | 1 × 1 |
 //!
-//! The logits of all rows are never there at once: rows go through in blocks. Where gradients are wanted, a block's are
-//! computed right after its loss, while its logits are at hand: `dlogits = scale·(P − mixture)`, `dx = dlogits·W`,
-//! `dW = Σ dlogitsᵀ·x`, and only multiplied with the loss's own gradient on the way back.
+//! The logits of all rows are never in memory at once: rows are computed in blocks. Where gradients are wanted, a block's are
+//! computed right after its loss, from the same logits: `dlogits = scale·(P − mixture)`, `dx = dlogits·W`,
+//! `dW = Σ dlogitsᵀ·x`, and only multiplied by the loss's own gradient in the backward pass.
 
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
@@ -21,29 +21,71 @@ pub mod reference;
 
 use crate::device::on_device;
 use crate::profile;
-use crate::tape::{Var, any_tracked, record};
+use crate::tape::{Gradients, Var, any_tracked, record};
 use crate::tensor::Tensor;
 
-/// What is summed, and how.
+/// Scale and label smoothing of the loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossEntropy {
-    /// What the sum is multiplied with: 1 over the number of targets for their mean.
+    /// The factor of the sum: 1 over the number of targets for their mean.
     pub scale: f32,
-    /// The share `ε` of the target that is spread over all classes.
+    /// The fraction `ε` of the target that is spread over all classes.
     pub smoothing: f32,
+}
+
+/// The output projection, from which the logits `W·x + b` are computed.
+#[derive(Clone, Copy)]
+pub(crate) struct Projection<'a> {
+    pub(crate) x: &'a Var,
+    pub(crate) weight: &'a Var,
+    pub(crate) bias: Option<&'a Var>,
+}
+
+impl<'a> Projection<'a> {
+    /// The number of classes.
+    pub(crate) fn classes(self) -> usize {
+        self.weight.rows()
+    }
+
+    /// Panics where the shapes do not fit each other or one target per row.
+    pub(crate) fn check(self, targets: &[u32]) {
+        let (Projection { x, weight, bias }, classes) = (self, self.classes());
+        assert_eq!(x.columns(), weight.columns(), "x is {:?}, W is {:?}", x.shape(), weight.shape());
+        assert_eq!(x.rows(), targets.len(), "a target for each row");
+        bias.into_iter().for_each(|bias| assert_eq!(bias.shape(), (1, classes), "b for {classes} classes"));
+    }
+
+    /// All variables that may get gradients.
+    pub(crate) fn vars(self) -> impl Iterator<Item = &'a Var> {
+        [self.x, self.weight].into_iter().chain(self.bias)
+    }
 }
 
 struct Saved {
     loss: Tensor,
     of_rows: Tensor,
-    gradients: Option<Kept>,
+    gradients: Option<ProjectionGradients>,
 }
 
-/// The gradients for a loss whose own gradient is 1.
-pub(crate) struct Kept {
+/// The gradients of a [`Projection`] for a loss whose own gradient is 1.
+pub(crate) struct ProjectionGradients {
     pub(crate) x: Tensor,
     pub(crate) weight: Tensor,
     pub(crate) bias: Tensor,
+}
+
+impl ProjectionGradients {
+    /// In the order of [`Projection::vars`].
+    pub(crate) fn tensors(&self) -> [&Tensor; 3] {
+        [&self.x, &self.weight, &self.bias]
+    }
+}
+
+/// Adds to the gradient of `var` the one for a loss whose own gradient is 1, times that of the loss.
+pub(crate) fn add_scaled(gradients: &mut Gradients, var: &Var, unscaled: &Tensor, dloss: &Tensor) {
+    on_device!(var.device(),
+        cpu => gradients.write(var, |to, update| cpu::put_scaled(cpu, to, unscaled, dloss.item(), update)),
+        cuda => gradients.write_cuda(var, |to, update| cuda::put_scaled(cuda, to, unscaled, dloss, update)));
 }
 
 /// The loss, and the unscaled loss of each row; see the [module](self).
@@ -55,32 +97,25 @@ pub fn cross_entropy(
     how: CrossEntropy,
 ) -> (Var, Tensor) {
     let _span = profile::span("cross_entropy", x.device());
-    let classes = weight.rows();
-    assert_eq!(x.columns(), weight.columns(), "x is {:?}, W is {:?}", x.shape(), weight.shape());
-    assert_eq!(x.rows(), targets.len(), "a target for each row");
-    bias.into_iter().for_each(|bias| assert_eq!(bias.shape(), (1, classes), "b for {classes} classes"));
+    let projection = Projection { x, weight, bias };
+    projection.check(targets);
+    let classes = projection.classes();
     if let Some(target) = targets.iter().find(|&&target| target as usize >= classes) {
         panic!("target {target} of {classes} classes");
     }
-    let inputs: Vec<&Var> = [x, weight].into_iter().chain(bias).collect();
-    let bias_value = bias.map(Var::value);
+    let inputs: Vec<&Var> = projection.vars().collect();
     let wanted = any_tracked(&inputs);
-    let pass = on_device!(x.device(),
-        cpu => cpu::forward(cpu, x.value(), weight.value(), bias_value, targets, how, wanted),
-        cuda => cuda::forward(cuda, x.value(), weight.value(), bias_value, targets, how, wanted));
-    let [loss] = record(&inputs, [pass.loss], {
-        let (x, weight, bias, kept) = (x.clone(), weight.clone(), bias.cloned(), pass.gradients);
-        move |gradients, [upstream]| {
-            let (Some(upstream), Some(kept)) = (upstream, kept) else { return };
-            let kept = [(&x, kept.x), (&weight, kept.weight)]
-                .into_iter()
-                .chain(bias.as_ref().map(|bias| (bias, kept.bias)));
-            for (input, kept) in kept {
-                on_device!(input.device(),
-                    cpu => gradients.write(input, |to, update| cpu::hand_on(cpu, to, &kept, upstream.item(), update)),
-                    cuda => gradients.write_cuda(input, |to, update| cuda::hand_on(cuda, to, &kept, &upstream, update)));
+    let saved = on_device!(x.device(),
+        cpu => cpu::forward(cpu, projection, targets, how, wanted),
+        cuda => cuda::forward(cuda, projection, targets, how, wanted));
+    let [loss] = record(&inputs, [saved.loss], {
+        let inputs: Vec<Var> = projection.vars().cloned().collect();
+        move |gradients, [dloss]| {
+            let (Some(dloss), Some(unscaled)) = (dloss, saved.gradients) else { return };
+            for (input, unscaled) in inputs.iter().zip(unscaled.tensors()) {
+                add_scaled(gradients, input, unscaled, &dloss);
             }
         }
     });
-    (loss, pass.of_rows)
+    (loss, saved.of_rows)
 }

@@ -1,4 +1,5 @@
 use crate::lane::Lane;
+use crate::ops::cross_entropy::cpu::total;
 use crate::tensor::Tensor;
 
 /// The loss, and the unscaled loss of each row.
@@ -6,9 +7,8 @@ pub(super) fn forward(z: &Tensor, targets: &[bool], scale: f32) -> (Tensor, Tens
     let softplus = |x: f32| x.max(0.0) + (-x.abs()).exp().ln_1p();
     let row = |(&z, &target): (&f32, &bool)| softplus(if target { -z } else { z });
     let losses: Vec<f32> = z.data().iter().zip(targets).map(row).collect();
-    let sum: f64 = losses.iter().map(|&loss| f64::from(loss)).sum();
-    let loss = Tensor::new(z.device(), 1, 1, &[(sum * f64::from(scale)) as f32]);
-    (loss, Tensor::new(z.device(), losses.len(), 1, &losses))
+    let of_rows = Tensor::new(z.device(), losses.len(), 1, &losses);
+    (total(&of_rows, scale), of_rows)
 }
 
 /// `dz`, from the gradient of the loss.
@@ -17,6 +17,6 @@ pub(super) fn backward(z: &Tensor, targets: &[bool], scale: f32, upstream: &Tens
     // σ(z) − 1 = −σ(−z), which keeps its digits where σ(z) is almost 1.
     let row =
         |(&z, &target): (&f32, &bool)| factor * if target { -Lane::sigmoid(-z) } else { Lane::sigmoid(z) };
-    let numbers: Vec<f32> = z.data().iter().zip(targets).map(row).collect();
-    Tensor::new(z.device(), z.rows(), 1, &numbers)
+    let dz: Vec<f32> = z.data().iter().zip(targets).map(row).collect();
+    Tensor::new(z.device(), z.rows(), 1, &dz)
 }
