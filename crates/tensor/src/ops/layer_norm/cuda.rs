@@ -4,7 +4,16 @@ use crate::ops::sums::cuda::{column_sums, column_sums_of_product};
 use crate::product::Update;
 use crate::tensor::Tensor;
 
-pub(crate) const SOURCE: Source = Source::plain("layer_norm", include_str!("layer_norm.cu"));
+pub(crate) const SOURCE: Source = source("layer_norm", include_str!("layer_norm.cu"));
+
+/// Kernels that use the functions of `norm.cu`.
+pub(crate) const fn source(name: &'static str, text: &'static str) -> Source<'static> {
+    Source { name, text, variant: 0, generate: &norm_functions }
+}
+
+fn norm_functions() -> String {
+    include_str!("norm.cu").to_owned()
+}
 
 /// The result, the normalized rows, and `r` of each row.
 pub(super) fn forward(cuda: &Cuda, x: &Tensor, gain: &Tensor, bias: &Tensor) -> (Tensor, Tensor, Tensor) {

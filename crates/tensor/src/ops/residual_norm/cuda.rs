@@ -1,10 +1,10 @@
 use crate::cuda::{Cuda, Launch, Source};
 use crate::ops::dropout::DropoutMask;
 use crate::ops::dropout::cuda::Dropping;
-use crate::ops::layer_norm::EPSILON;
+use crate::ops::layer_norm::{self, EPSILON};
 use crate::tensor::Tensor;
 
-pub(crate) const SOURCE: Source = Source::plain("residual_norm", include_str!("residual_norm.cu"));
+pub(crate) const SOURCE: Source = layer_norm::cuda::source("residual_norm", include_str!("residual_norm.cu"));
 
 /// The outputs, the normalized rows before gain and bias, and the inverse deviation of each row.
 pub(super) fn forward(
