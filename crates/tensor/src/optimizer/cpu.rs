@@ -1,14 +1,14 @@
-use super::{AdamStep, Clip};
+use super::{AdamStep, Clip, LionStep, SgdStep, SpanUpdate};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::sums::dot;
 use crate::tensor::Tensor;
-use std::ops::Range;
 
-/// Squares are summed in blocks of this many numbers, and the blocks' sums in order, however many workers there are.
+/// Squares are summed in blocks of this many elements, and the blocks' sums in order, for any number of workers.
 const BLOCK: usize = 1024;
 
-struct SquareSum<'a>(&'a [f32]);
+/// `Σ x²`
+pub(super) struct SquareSum<'a>(pub(super) &'a [f32]);
 
 impl Kernel for SquareSum<'_> {
     type Output = f32;
@@ -25,21 +25,36 @@ pub(super) fn norm(cpu: &Cpu, gradients: &Tensor) -> Tensor {
 }
 
 /// `Σ x²`
-pub(super) fn square_sum(cpu: &Cpu, device: &crate::Device, numbers: &[f32]) -> f64 {
-    let blocks = numbers.len().div_ceil(BLOCK);
+pub(super) fn square_sum(cpu: &Cpu, device: &crate::Device, values: &[f32]) -> f64 {
+    let blocks = values.len().div_ceil(BLOCK);
     let mut sums = Tensor::scratch(device, 1, blocks);
-    cpu.pool.split_rows(blocks, numbers.len(), [sums.data_mut()], |share, [sums]| {
+    cpu.pool.split_rows(blocks, values.len(), [sums.data_mut()], |share, [sums]| {
         for (block, sum) in share.zip(sums) {
-            let end = numbers.len().min((block + 1) * BLOCK);
-            *sum = cpu.isa.run(SquareSum(&numbers[block * BLOCK..end]));
+            let end = values.len().min((block + 1) * BLOCK);
+            *sum = cpu.isa.run(SquareSum(&values[block * BLOCK..end]));
         }
     });
     sums.data().iter().map(|&sum| f64::from(sum)).sum()
 }
 
-/// What clipping multiplies the gradients with.
+/// The factor by which clipping scales the gradients.
 pub(super) fn factor(clip: Option<Clip>) -> f32 {
     clip.map_or(1.0, |Clip { norm, limit }| (limit / (norm.item() + 1e-6)).min(1.0))
+}
+
+impl SpanUpdate<'_> {
+    /// Calls `rule` with the gradients of some elements and their weights and moments, on all workers.
+    fn split<const N: usize>(
+        self,
+        cpu: &Cpu,
+        weights_and_moments: [&mut [f32]; N],
+        rule: impl Fn(&[f32], [&mut [f32]; N]) + Sync,
+    ) {
+        let n = self.span.len();
+        let gradients = &self.gradients.data()[self.span.clone()];
+        let of_span = weights_and_moments.map(|values| &mut values[self.span.clone()]);
+        cpu.pool.split_rows(n, n, of_span, |range, of_range| rule(&gradients[range], of_range));
+    }
 }
 
 struct Adam<'a> {
@@ -72,24 +87,20 @@ impl Kernel for Adam<'_> {
 
 pub(super) fn adam(
     cpu: &Cpu,
+    update: SpanUpdate,
     weights: &mut [f32],
-    gradients: &Tensor,
     moments: [&mut Tensor; 2],
-    span: &Range<usize>,
-    clip: Option<Clip>,
     how: AdamStep,
 ) {
-    let (n, factor) = (span.len(), factor(clip));
-    let gradients = &gradients.data()[span.clone()];
-    let [m, v] = moments.map(|moment| &mut moment.data_mut()[span.clone()]);
-    cpu.pool.split_rows(n, n, [&mut weights[span.clone()], m, v], |range, [weights, m, v]| {
-        cpu.isa.run(Adam { how, factor, weights, gradients: &gradients[range], moments: [m, v] });
+    let factor = factor(update.clip);
+    let [m, v] = moments.map(Tensor::data_mut);
+    update.split(cpu, [weights, m, v], |gradients, [weights, m, v]| {
+        cpu.isa.run(Adam { how, factor, weights, gradients, moments: [m, v] });
     });
 }
 
 struct Sgd<'a> {
-    momentum: f32,
-    rate: f32,
+    how: SgdStep,
     factor: f32,
     weights: &'a mut [f32],
     gradients: &'a [f32],
@@ -101,35 +112,25 @@ impl Kernel for Sgd<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
+        let SgdStep { momentum, rate } = self.how;
         let weights = self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES));
         for ((w, g), m) in weights.zip(self.moment.chunks_mut(LANES)) {
-            let next = V::lit(self.momentum).mul_add(V::load(m), V::load(g) * V::lit(self.factor));
+            let next = V::lit(momentum).mul_add(V::load(m), V::load(g) * V::lit(self.factor));
             next.store(m);
-            (V::load(w) - V::lit(self.rate) * next).store(w);
+            (V::load(w) - V::lit(rate) * next).store(w);
         }
     }
 }
 
-pub(super) fn sgd(
-    cpu: &Cpu,
-    weights: &mut [f32],
-    gradients: &Tensor,
-    moment: &mut Tensor,
-    span: &Range<usize>,
-    clip: Option<Clip>,
-    [momentum, rate]: [f32; 2],
-) {
-    let (n, factor) = (span.len(), factor(clip));
-    let gradients = &gradients.data()[span.clone()];
-    let of_span = [weights, moment.data_mut()].map(|numbers| &mut numbers[span.clone()]);
-    cpu.pool.split_rows(n, n, of_span, |range, [weights, moment]| {
-        cpu.isa.run(Sgd { momentum, rate, factor, weights, gradients: &gradients[range], moment });
+pub(super) fn sgd(cpu: &Cpu, update: SpanUpdate, weights: &mut [f32], moment: &mut Tensor, how: SgdStep) {
+    let factor = factor(update.clip);
+    update.split(cpu, [weights, moment.data_mut()], |gradients, [weights, moment]| {
+        cpu.isa.run(Sgd { how, factor, weights, gradients, moment });
     });
 }
 
 struct Lion<'a> {
-    /// `β₁`, `β₂`, the rate, and what is left of a weight.
-    how: [f32; 4],
+    how: LionStep,
     factor: f32,
     weights: &'a mut [f32],
     gradients: &'a [f32],
@@ -141,7 +142,7 @@ impl Kernel for Lion<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let [b1, b2, rate, keep] = self.how;
+        let LionStep { betas: [b1, b2], rate, keep } = self.how;
         let weights = self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES));
         for ((w, g), m) in weights.zip(self.moment.chunks_mut(LANES)) {
             let (g, before) = (V::load(g) * V::lit(self.factor), V::load(m));
@@ -153,20 +154,10 @@ impl Kernel for Lion<'_> {
     }
 }
 
-pub(super) fn lion(
-    cpu: &Cpu,
-    weights: &mut [f32],
-    gradients: &Tensor,
-    moment: &mut Tensor,
-    span: &Range<usize>,
-    clip: Option<Clip>,
-    how: [f32; 4],
-) {
-    let (n, factor) = (span.len(), factor(clip));
-    let gradients = &gradients.data()[span.clone()];
-    let of_span = [weights, moment.data_mut()].map(|numbers| &mut numbers[span.clone()]);
-    cpu.pool.split_rows(n, n, of_span, |range, [weights, moment]| {
-        cpu.isa.run(Lion { how, factor, weights, gradients: &gradients[range], moment });
+pub(super) fn lion(cpu: &Cpu, update: SpanUpdate, weights: &mut [f32], moment: &mut Tensor, how: LionStep) {
+    let factor = factor(update.clip);
+    update.split(cpu, [weights, moment.data_mut()], |gradients, [weights, moment]| {
+        cpu.isa.run(Lion { how, factor, weights, gradients, moment });
     });
 }
 

@@ -1,7 +1,6 @@
-use super::{AdamStep, Clip};
+use super::{AdamStep, Clip, LionStep, SgdStep, SpanUpdate};
 use crate::cuda::{Arg, Cuda, Launch, Pointer, Source};
 use crate::tensor::Tensor;
-use std::ops::Range;
 
 pub(crate) const SOURCE: Source = Source::plain("optimizer", include_str!("optimizer.cu"));
 
@@ -10,7 +9,7 @@ const BLOCKS: usize = 1024;
 
 pub(super) fn norm(cuda: &Cuda, gradients: &Tensor) -> Tensor {
     let device = gradients.device();
-    // Doubles: two numbers each.
+    // Doubles: as wide as two floats each.
     let mut sums = Tensor::scratch(device, BLOCKS, 2);
     let mut norm = Tensor::scratch(device, 1, 1);
     let (sums, result) = (sums.pointer_mut(), norm.pointer_mut());
@@ -24,93 +23,51 @@ pub(super) fn norm(cuda: &Cuda, gradients: &Tensor) -> Tensor {
     norm
 }
 
-/// The norm, or none where nothing is clipped, and the limit: the last arguments of every rule but its own numbers.
+/// The norm, or none where nothing is clipped, and the limit: arguments of every rule.
 pub(super) fn clipping<'a>(clip: Option<Clip>) -> [Arg<'a>; 2] {
     let limit = clip.map_or(0.0, |clip| clip.limit);
     [clip.map(|clip| clip.norm.pointer()).into(), limit.into()]
 }
 
+/// Launches a rule's kernel: it takes weights, moments, gradients, their count, norm and limit, and then the constants of the step.
+fn launch_rule(
+    cuda: &Cuda,
+    kernel: &'static str,
+    update: SpanUpdate,
+    weights: Pointer,
+    moments: &mut [&mut Tensor],
+    constants: &[f32],
+) {
+    let SpanUpdate { gradients, span, clip } = update;
+    let count = span.len();
+    let updated = std::iter::once(weights).chain(moments.iter_mut().map(|moment| moment.pointer_mut()));
+    let of_span = updated.chain([gradients.pointer()]).map(|pointer| Arg::from(pointer.at(span.start)));
+    let constants = constants.iter().map(|&constant| Arg::from(constant));
+    let arguments: Vec<Arg> = of_span.chain([count.into()]).chain(clipping(clip)).chain(constants).collect();
+    // SAFETY: weights, moments and gradients are of one length, and the span is a part of it.
+    unsafe { cuda.launch(cuda.kernel(&SOURCE, kernel), Launch::over(count), &arguments) };
+}
+
 pub(super) fn adam(
     cuda: &Cuda,
+    update: SpanUpdate,
     weights: Pointer,
-    gradients: &Tensor,
-    moments: [&mut Tensor; 2],
-    span: &Range<usize>,
-    clip: Option<Clip>,
+    mut moments: [&mut Tensor; 2],
     how: AdamStep,
 ) {
-    let count = span.len();
-    let [m, v] = moments.map(|moment| moment.pointer_mut().at(span.start));
-    let ([b1, b2], [norm, limit]) = (how.betas, clipping(clip));
-    let arguments = [
-        weights.at(span.start).into(),
-        m.into(),
-        v.into(),
-        gradients.pointer().at(span.start).into(),
-        count.into(),
-        norm,
-        limit,
-        b1.into(),
-        b2.into(),
-        how.rate.into(),
-        how.root.into(),
-        how.epsilon.into(),
-        how.keep.into(),
-    ];
-    // SAFETY: weights, moments and gradients are of one length, and the span is a part of it.
-    unsafe { cuda.launch(cuda.kernel(&SOURCE, "adam"), Launch::over(count), &arguments) };
+    let AdamStep { betas: [b1, b2], rate, root, epsilon, keep } = how;
+    let constants = [b1, b2, rate, root, epsilon, keep];
+    launch_rule(cuda, "adam", update, weights, &mut moments, &constants);
 }
 
-pub(super) fn sgd(
-    cuda: &Cuda,
-    weights: Pointer,
-    gradients: &Tensor,
-    moment: &mut Tensor,
-    span: &Range<usize>,
-    clip: Option<Clip>,
-    [momentum, rate]: [f32; 2],
-) {
-    let count = span.len();
-    let [norm, limit] = clipping(clip);
-    let arguments = [
-        weights.at(span.start).into(),
-        moment.pointer_mut().at(span.start).into(),
-        gradients.pointer().at(span.start).into(),
-        count.into(),
-        norm,
-        limit,
-        momentum.into(),
-        rate.into(),
-    ];
-    // SAFETY: weights, moment and gradients are of one length, and the span is a part of it.
-    unsafe { cuda.launch(cuda.kernel(&SOURCE, "sgd"), Launch::over(count), &arguments) };
+pub(super) fn sgd(cuda: &Cuda, update: SpanUpdate, weights: Pointer, moment: &mut Tensor, how: SgdStep) {
+    let SgdStep { momentum, rate } = how;
+    launch_rule(cuda, "sgd", update, weights, &mut [moment], &[momentum, rate]);
 }
 
-pub(super) fn lion(
-    cuda: &Cuda,
-    weights: Pointer,
-    gradients: &Tensor,
-    moment: &mut Tensor,
-    span: &Range<usize>,
-    clip: Option<Clip>,
-    [b1, b2, rate, keep]: [f32; 4],
-) {
-    let count = span.len();
-    let [norm, limit] = clipping(clip);
-    let arguments = [
-        weights.at(span.start).into(),
-        moment.pointer_mut().at(span.start).into(),
-        gradients.pointer().at(span.start).into(),
-        count.into(),
-        norm,
-        limit,
-        b1.into(),
-        b2.into(),
-        rate.into(),
-        keep.into(),
-    ];
-    // SAFETY: weights, moment and gradients are of one length, and the span is a part of it.
-    unsafe { cuda.launch(cuda.kernel(&SOURCE, "lion"), Launch::over(count), &arguments) };
+pub(super) fn lion(cuda: &Cuda, update: SpanUpdate, weights: Pointer, moment: &mut Tensor, how: LionStep) {
+    let LionStep { betas: [b1, b2], rate, keep } = how;
+    launch_rule(cuda, "lion", update, weights, &mut [moment], &[b1, b2, rate, keep]);
 }
 
 pub(super) fn average(cuda: &Cuda, average: &mut Tensor, weights: &Tensor, kept: f32) {

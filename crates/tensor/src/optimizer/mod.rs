@@ -109,23 +109,47 @@ impl Rule {
     }
 }
 
-/// What clipping multiplies gradients with: read on the device, so that nothing waits for the norm.
+/// The norm of the gradients and its limit. The norm is read on the device, so that nothing waits for it.
 #[derive(Clone, Copy)]
 struct Clip<'a> {
     norm: &'a Tensor,
     limit: f32,
 }
 
-/// Adam's numbers of one step that are the same for all weights.
+/// The gradients of a step, and the part of the flat store that it updates.
+#[derive(Clone, Copy)]
+struct SpanUpdate<'a> {
+    gradients: &'a Tensor,
+    span: &'a Range<usize>,
+    clip: Option<Clip<'a>>,
+}
+
+/// The constants of a step of Adam.
 #[derive(Clone, Copy)]
 struct AdamStep {
     betas: [f32; 2],
-    /// The rate, corrected for the first moment's start at zero.
+    /// The learning rate, corrected for the first moment's start at zero.
     rate: f32,
     /// The same correction of the second moment, under the root.
     root: f32,
     epsilon: f32,
-    /// What is left of a weight: `1 − rate·λ`.
+    /// The factor of weight decay: `1 − rate·λ`.
+    keep: f32,
+}
+
+/// The constants of a step of SGD.
+#[derive(Clone, Copy)]
+struct SgdStep {
+    momentum: f32,
+    rate: f32,
+}
+
+/// The constants of a step of Lion.
+#[derive(Clone, Copy)]
+struct LionStep {
+    betas: [f32; 2],
+    rate: f32,
+    /// The factor of weight decay: `1 − rate·λ`.
     keep: f32,
 }
 
@@ -256,34 +280,37 @@ impl Optimizer {
             let how = |step| adafactor::Step::new(step, rate, decay);
             return adafactor::apply(params, &mut self.moments[0], clip, self.steps, how);
         }
-        for stretch in params.param_spans(self.steps) {
-            self.apply_to(&stretch, params, rate, clip);
+        for span in params.param_spans(self.steps) {
+            self.apply_to(&span, params, rate, clip);
         }
     }
 
-    /// A step of all rules that change each number by itself, for some of the numbers.
-    fn apply_to(&mut self, stretch: &ParamSpan, params: &mut Params, rate: f32, clip: Option<Clip>) {
+    /// A step of a rule that updates every element by itself, for a span of the parameters.
+    fn apply_to(&mut self, params_span: &ParamSpan, params: &mut Params, rate: f32, clip: Option<Clip>) {
         let device = params.device().clone();
         let (weights, gradients) = params.weights_and_gradients();
-        let span = &stretch.span;
+        let update = SpanUpdate { gradients, span: &params_span.span, clip };
         match (self.rule, &mut self.moments[..]) {
             (Rule::Adam { betas, epsilon, decay }, [m, v]) => {
                 let [first, second] =
-                    betas.map(|beta| (1.0 - f64::from(beta).powf(stretch.step as f64)) as f32);
+                    betas.map(|beta| (1.0 - f64::from(beta).powf(params_span.step as f64)) as f32);
                 let (root, keep) = (1.0 / second.sqrt(), 1.0 - rate * decay);
                 let how = AdamStep { betas, rate: rate / first, root, epsilon, keep };
                 on_device!(&device,
-                    cpu => cpu::adam(cpu, weights.data_mut(), gradients, [m, v], span, clip, how),
-                    cuda => cuda::adam(cuda, weights.pointer(), gradients, [m, v], span, clip, how));
+                    cpu => cpu::adam(cpu, update, weights.data_mut(), [m, v], how),
+                    cuda => cuda::adam(cuda, update, weights.pointer(), [m, v], how));
             }
-            (Rule::Sgd { momentum }, [m]) => on_device!(&device,
-                cpu => cpu::sgd(cpu, weights.data_mut(), gradients, m, span, clip, [momentum, rate]),
-                cuda => cuda::sgd(cuda, weights.pointer(), gradients, m, span, clip, [momentum, rate])),
-            (Rule::Lion { betas: [b1, b2], decay }, [m]) => {
-                let how = [b1, b2, rate, 1.0 - rate * decay];
+            (Rule::Sgd { momentum }, [m]) => {
+                let how = SgdStep { momentum, rate };
                 on_device!(&device,
-                    cpu => cpu::lion(cpu, weights.data_mut(), gradients, m, span, clip, how),
-                    cuda => cuda::lion(cuda, weights.pointer(), gradients, m, span, clip, how));
+                    cpu => cpu::sgd(cpu, update, weights.data_mut(), m, how),
+                    cuda => cuda::sgd(cuda, update, weights.pointer(), m, how));
+            }
+            (Rule::Lion { betas, decay }, [m]) => {
+                let how = LionStep { betas, rate, keep: 1.0 - rate * decay };
+                on_device!(&device,
+                    cpu => cpu::lion(cpu, update, weights.data_mut(), m, how),
+                    cuda => cuda::lion(cuda, update, weights.pointer(), m, how));
             }
             (rule, moments) => unreachable!("{rule:?} with {} moments", moments.len()),
         }

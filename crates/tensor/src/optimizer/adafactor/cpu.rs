@@ -1,31 +1,39 @@
-use super::{Place, SMALLEST, SMALLEST_WEIGHT, Step};
+use super::{ParamStatistics, SMALLEST, SMALLEST_WEIGHT, Step};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
-use crate::ops::sums::dot;
 use crate::optimizer::Clip;
-use crate::optimizer::cpu::{factor, square_sum};
+use crate::optimizer::cpu::{SquareSum, factor, square_sum};
 use crate::tensor::Tensor;
 
 pub(super) fn apply(
     cpu: &Cpu,
-    places: &[(Place, Step)],
+    params: &[(ParamStatistics, Step)],
     weights: &mut [f32],
     gradients: &Tensor,
     statistics: &mut Tensor,
     clip: Option<Clip>,
 ) {
     let factor = factor(clip);
-    for (place, how) in places {
-        let (w, g) = (&mut weights[place.weights.clone()], &gradients.data()[place.weights.clone()]);
-        remember(cpu, place, g, statistics, factor, how.mix);
-        update(cpu, place, w, g, statistics, factor, *how);
+    for (param, how) in params {
+        let gradient = ParamGradient { param, g: &gradients.data()[param.weights.clone()], factor };
+        update_statistics(cpu, gradient, statistics, how.mix);
+        update_weights(cpu, gradient, &mut weights[param.weights.clone()], statistics, *how);
     }
 }
 
+/// The gradient of a parameter, and the factor by which clipping scales it.
+#[derive(Clone, Copy)]
+struct ParamGradient<'a> {
+    param: &'a ParamStatistics,
+    g: &'a [f32],
+    factor: f32,
+}
+
 /// The mean squares of columns and rows. Each is summed by one worker in one order.
-fn remember(cpu: &Cpu, place: &Place, g: &[f32], statistics: &mut Tensor, factor: f32, mix: f32) {
-    let (rows, columns) = (place.rows, place.columns);
-    let (of_columns, rest) = statistics.data_mut()[place.statistics..].split_at_mut(columns);
+fn update_statistics(cpu: &Cpu, gradient: ParamGradient, statistics: &mut Tensor, mix: f32) {
+    let ParamGradient { param, g, factor } = gradient;
+    let (rows, columns) = (param.rows, param.columns);
+    let (of_columns, rest) = statistics.data_mut()[param.statistics..].split_at_mut(columns);
     let square = factor * factor;
     let mixed = |before: f32, sum: f32, count: usize| before + mix * (sum * square / count as f32 - before);
     cpu.pool.split_rows(columns, g.len(), [of_columns], |share, [of_columns]| {
@@ -35,7 +43,7 @@ fn remember(cpu: &Cpu, place: &Place, g: &[f32], statistics: &mut Tensor, factor
         }
         of_columns.iter_mut().zip(sums).for_each(|(of, sum)| *of = mixed(*of, sum, rows));
     });
-    if place.has_rows() {
+    if param.has_rows() {
         cpu.pool.split_rows(rows, g.len(), [&mut rest[..rows]], |share, [of_rows]| {
             for (i, of) in share.zip(of_rows) {
                 let row = &g[i * columns..(i + 1) * columns];
@@ -45,33 +53,15 @@ fn remember(cpu: &Cpu, place: &Place, g: &[f32], statistics: &mut Tensor, factor
     }
 }
 
-struct SquareSum<'a>(&'a [f32]);
-
-impl Kernel for SquareSum<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn run<V: Vector>(self) -> f32 {
-        dot::<V>(self.0, self.0)
-    }
-}
-
-fn update(
-    cpu: &Cpu,
-    place: &Place,
-    w: &mut [f32],
-    g: &[f32],
-    statistics: &Tensor,
-    factor: f32,
-    Step { rate, keep, .. }: Step,
-) {
-    let (rows, columns, count) = (place.rows, place.columns, g.len());
+fn update_weights(cpu: &Cpu, gradient: ParamGradient, w: &mut [f32], statistics: &Tensor, how: Step) {
+    let (ParamGradient { param, g, factor }, Step { rate, keep, .. }) = (gradient, how);
+    let (rows, columns, count) = (param.rows, param.columns, g.len());
     let device = statistics.device();
     let statistics = statistics.data();
-    let (of_columns, of_rows) = (&statistics[place.of_columns()], &statistics[place.of_rows()]);
+    let (of_columns, of_rows) = (&statistics[param.of_columns()], &statistics[param.of_rows()]);
     let mean_row = of_rows.iter().map(|&x| f64::from(x)).sum::<f64>() / rows as f64;
     let inverse = 1.0 / (mean_row as f32).max(SMALLEST);
-    // What a column's statistic is multiplied with in a row.
+    // The factor of a column's statistic in a row.
     let of_row = |i: usize| of_rows.get(i).map_or(1.0, |of| of * inverse);
     let mut sums = Tensor::scratch(device, 1, rows);
     cpu.pool.split_rows(rows, count, [sums.data_mut()], |share, [sums]| {

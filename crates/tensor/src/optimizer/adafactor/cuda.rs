@@ -1,4 +1,4 @@
-use super::{Place, SMALLEST, SMALLEST_WEIGHT, Step};
+use super::{ParamStatistics, SMALLEST, SMALLEST_WEIGHT, Step};
 use crate::cuda::{Arg, Cuda, Launch, Pointer, Source};
 use crate::optimizer::Clip;
 use crate::optimizer::cuda::clipping;
@@ -11,25 +11,25 @@ const BLOCKS: usize = 256;
 
 pub(super) fn apply(
     cuda: &Cuda,
-    places: &[(Place, Step)],
+    params: &[(ParamStatistics, Step)],
     weights: Pointer,
     gradients: &Tensor,
     statistics: &mut Tensor,
     clip: Option<Clip>,
 ) {
     let device = statistics.device().clone();
-    // Doubles: two numbers each, two sums a block.
+    // Doubles: as wide as two floats each; two sums per block.
     let mut sums = Tensor::scratch(&device, BLOCKS, 4);
     let mut scalars = Tensor::scratch(&device, 1, 2);
     let (sums, inverse) = (sums.pointer_mut(), scalars.pointer_mut());
     let step = inverse.at(1);
     let statistics = statistics.pointer_mut();
     let [norm, limit] = clipping(clip);
-    for (place, how) in places {
-        let (rows, columns, count) = (place.rows, place.columns, place.weights.len());
-        let (w, g) = (weights.at(place.weights.start), gradients.pointer().at(place.weights.start));
-        let of_columns = statistics.at(place.statistics);
-        let of_rows = place.has_rows().then(|| statistics.at(place.of_rows().start));
+    for (param, how) in params {
+        let (rows, columns, count) = (param.rows, param.columns, param.weights.len());
+        let (w, g) = (weights.at(param.weights.start), gradients.pointer().at(param.weights.start));
+        let of_columns = statistics.at(param.statistics);
+        let of_rows = param.has_rows().then(|| statistics.at(param.of_rows().start));
         let launch = |name, how, arguments: &[Arg]| {
             // SAFETY: the weights and gradients of a parameter, its statistics, and as many sums as blocks.
             unsafe { cuda.launch(cuda.kernel(&SOURCE, name), how, arguments) };

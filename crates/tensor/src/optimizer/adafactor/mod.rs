@@ -1,7 +1,7 @@
 //! Adafactor: Adam's second moment for the memory of a row and a column.
 //!
-//! Of a matrix it remembers the mean square of each row, `r`, and of each column, `c`, and takes `r_i·c_j / mean(r)` for the
-//! second moment of a weight; of a vector it remembers that of each number. With `β = 1 − t^−0.8` in step `t`:
+//! Of a matrix it keeps the mean square of each row, `r`, and of each column, `c`, and takes `r_i·c_j / mean(r)` for the
+//! second moment of a weight; of a vector it keeps that of each element. With `β = 1 − t^−0.8` in step `t`:
 //!
 //! ```text
 //! r ← β·r + (1 − β)·mean of g² over a row,  c likewise over a column
@@ -9,8 +9,8 @@
 //! w ← w·(1 − rate·λ) − min(rate, 1/√t) · max(10⁻³, rms(w)) / max(1, rms(u)) · u
 //! ```
 //!
-//! A step is a share of the weights' own size, so a rate of 0.01 suits most models. The statistics of all parameters lie behind
-//! each other, in the order of their names: the columns of each, and then its rows where it has more than one.
+//! A step is a fraction of the weights' own size, so a learning rate of 0.01 suits most models. The statistics of all parameters are
+//! stored in one tensor, in the order of their names: the columns of each, and then its rows where it has more than one.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -23,19 +23,19 @@ use crate::params::{Param, Params};
 use crate::tensor::Tensor;
 use std::ops::Range;
 
-/// Nothing is divided by less than this.
+/// The minimum of every divisor.
 pub const SMALLEST: f32 = f32::EPSILON;
-/// Weights count as being at least so large.
+/// The minimum of the root mean square of weights.
 pub const SMALLEST_WEIGHT: f32 = 1e-3;
 
-/// The numbers of a step that are the same for all weights.
+/// The constants of a step.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     /// `1 − β`
     mix: f32,
     /// `min(rate, 1/√t)`
     rate: f32,
-    /// What is left of a weight.
+    /// The factor of weight decay.
     keep: f32,
 }
 
@@ -49,18 +49,18 @@ impl Step {
 
 /// A parameter in the flat store, and its statistics.
 #[derive(Clone, Debug)]
-struct Place {
+struct ParamStatistics {
     weights: Range<usize>,
     rows: usize,
     columns: usize,
-    /// How many steps it is frozen.
+    /// The number of steps for which it is frozen.
     frozen_for: u64,
-    /// Where its statistics begin: those of the columns.
+    /// The start of its statistics: those of the columns.
     statistics: usize,
 }
 
-impl Place {
-    /// Whether rows are told apart.
+impl ParamStatistics {
+    /// Whether it has statistics of rows.
     fn has_rows(&self) -> bool {
         self.rows > 1
     }
@@ -75,34 +75,34 @@ impl Place {
     }
 }
 
-fn places(params: &Params) -> Vec<(Param, Place)> {
+fn all_statistics(params: &Params) -> Vec<(Param, ParamStatistics)> {
     let mut next = 0;
-    let place = |param| {
+    let of_param = |param| {
         let (weights, rows, columns, frozen_for) = params.placed(param);
-        let place = Place { weights, rows, columns, frozen_for, statistics: next };
-        next = place.of_rows().end;
-        (param, place)
+        let statistics = ParamStatistics { weights, rows, columns, frozen_for, statistics: next };
+        next = statistics.of_rows().end;
+        (param, statistics)
     };
-    params.in_store().map(place).collect()
+    params.in_store().map(of_param).collect()
 }
 
-/// How many numbers are remembered of all parameters.
+/// The length of the statistics of all parameters.
 pub(super) fn statistics(params: &Params) -> usize {
-    places(params).last().map_or(0, |(_, last)| last.of_rows().end)
+    all_statistics(params).last().map_or(0, |(_, last)| last.of_rows().end)
 }
 
-/// The mean squares of a parameter's columns, and of its rows where they are told apart: their name, and where they lie.
+/// The names and ranges of the statistics of all parameters: of a parameter's columns, and of its rows where it has such.
 pub(super) fn named(params: &Params) -> Vec<(String, Range<usize>)> {
-    let of_parameter = |(param, place): (Param, Place)| {
+    let of_parameter = |(param, statistics): (Param, ParamStatistics)| {
         let name = params.name(param);
-        let columns = (format!("moment_columns.{name}"), place.of_columns());
-        let rows = place.has_rows().then(|| (format!("moment_rows.{name}"), place.of_rows()));
+        let columns = (format!("moment_columns.{name}"), statistics.of_columns());
+        let rows = statistics.has_rows().then(|| (format!("moment_rows.{name}"), statistics.of_rows()));
         std::iter::once(columns).chain(rows)
     };
-    places(params).into_iter().flat_map(of_parameter).collect()
+    all_statistics(params).into_iter().flat_map(of_parameter).collect()
 }
 
-/// A step, the first being 1, of all parameters that are not frozen; `how` says how, from which of its own steps it is to a parameter.
+/// A step, the first being 1, of all parameters that are not frozen; `how` takes the number of steps of a parameter since then.
 pub(super) fn apply(
     params: &mut Params,
     statistics: &mut Tensor,
@@ -111,15 +111,15 @@ pub(super) fn apply(
     how: impl Fn(u64) -> Step,
 ) {
     let device = params.device().clone();
-    let all = places(params).into_iter().map(|(_, place)| place);
-    let trained = all.filter(|place| place.frozen_for < step);
-    let with_step = |place: Place| {
-        let how = how(step - place.frozen_for);
-        (place, how)
+    let all = all_statistics(params).into_iter().map(|(_, param)| param);
+    let trained = all.filter(|param| param.frozen_for < step);
+    let with_step = |param: ParamStatistics| {
+        let how = how(step - param.frozen_for);
+        (param, how)
     };
-    let places: Vec<(Place, Step)> = trained.map(with_step).collect();
+    let trained: Vec<(ParamStatistics, Step)> = trained.map(with_step).collect();
     let (weights, gradients) = params.weights_and_gradients();
     on_device!(&device,
-        cpu => cpu::apply(cpu, &places, weights.data_mut(), gradients, statistics, clip),
-        cuda => cuda::apply(cuda, &places, weights.pointer(), gradients, statistics, clip));
+        cpu => cpu::apply(cpu, &trained, weights.data_mut(), gradients, statistics, clip),
+        cuda => cuda::apply(cuda, &trained, weights.pointer(), gradients, statistics, clip));
 }
