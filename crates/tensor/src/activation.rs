@@ -1,4 +1,4 @@
-//! Activations: what turns the value of a gate, a score or a layer into what it gives.
+//! Activations of gates, scores and layers.
 //!
 //! Pointwise mathematics, written over [`Lane`]: the simple recurrent [cell](crate::cell::Simple), the linear
 //! [score](crate::score::Linear) and the pointwise [operations](crate::ops::pointwise) share it.
@@ -16,6 +16,31 @@ pub trait Activation: Copy + Send + Sync + 'static {
     /// `a'(x)`, from `y = a(x)`.
     fn slope<L: Lane>(y: L) -> L;
 }
+
+/// The values of an expression for every activation of this crate, as an array: `for_all_activations!(A => f::<A>())`.
+macro_rules! for_all_activations {
+    ($A:ident => $value:expr) => {
+        [
+            {
+                type $A = $crate::activation::Tanh;
+                $value
+            },
+            {
+                type $A = $crate::activation::Sigmoid;
+                $value
+            },
+            {
+                type $A = $crate::activation::Relu;
+                $value
+            },
+            {
+                type $A = $crate::activation::Identity;
+                $value
+            },
+        ]
+    };
+}
+pub(crate) use for_all_activations;
 
 /// `tanh x`
 #[derive(Clone, Copy, Debug, Default)]

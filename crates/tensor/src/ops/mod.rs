@@ -1,8 +1,8 @@
-//! Operations: each as large as the thing it computes, each with its way back.
+//! Operations: each computes something large, and has its backward pass.
 //!
-//! A folder an operation: `mod.rs` says what it computes, its shapes and its gradient, and picks the device; `reference.rs`
-//! computes it plainly in `f64`, for readers and for tests; `cpu.rs` is what runs on the processor, `cuda.rs` and its kernels,
-//! a `.cu` file, on a GPU.
+//! Every operation is a folder: `mod.rs` specifies what it computes, its shapes and its gradient, and chooses the device;
+//! `reference.rs` computes it plainly in `f64`, for those who read the code and for tests; `cpu.rs` runs on the CPU, `cuda.rs` and
+//! its kernels, a `.cu` file, on a GPU.
 
 pub mod arrange;
 pub mod attention;
@@ -59,28 +59,15 @@ pub use softmax::{log_softmax, softmax};
 pub use time_loop::AnyCell;
 pub use top_k::{ScoredIndex, top_k};
 
-/// Every kernel's source under its name, those that are generic with each cell, score and function.
+/// The source of every kernel with its name: generic ones with each cell, score and function.
 #[cfg(feature = "cuda")]
 pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
-    use crate::activation::{Identity, Relu, Sigmoid, Tanh};
-    use crate::cell::{Gru, Lstm, Simple};
-    use crate::score::{Additive, Dot, Linear};
-    let sources = [
+    let plain = [
         arrange::cuda::SOURCE,
-        attention::cuda::source::<Additive>(),
-        attention::cuda::source::<Dot>(),
-        attention::cuda::source::<Linear<Sigmoid>>(),
-        attention::cuda::source::<Linear<Tanh>>(),
-        attention::cuda::source::<Linear<Relu>>(),
-        attention::cuda::source::<Linear<Identity>>(),
         convolution::cuda::SOURCE,
         copying::cuda::SOURCE,
         coverage_loss::cuda::SOURCE,
         cross_entropy::cuda::SOURCE,
-        dense::cuda::source::<Relu>(),
-        dense::cuda::source::<dense::Gelu>(),
-        dense::cuda::source::<dense::GatedGelu>(),
-        dense::cuda::source::<dense::GatedLinear>(),
         dropout::cuda::SOURCE,
         embedding::cuda::SOURCE,
         layer_norm::cuda::SOURCE,
@@ -92,16 +79,36 @@ pub(crate) fn all_kernels() -> Vec<(&'static str, String)> {
         softmax::cuda::SOURCE,
         sums::cuda::SOURCE,
         time_loop::cuda::ROWS,
-        time_loop::cuda::source::<Simple<Tanh>>(),
-        time_loop::cuda::source::<Simple<Relu>>(),
-        time_loop::cuda::source::<Simple<Sigmoid>>(),
-        time_loop::cuda::source::<Simple<Identity>>(),
-        time_loop::cuda::source::<Gru>(),
-        time_loop::cuda::source::<Lstm>(),
         crate::cuda::PRODUCT,
         crate::optimizer::adafactor::cuda::SOURCE,
         crate::optimizer::cuda::SOURCE,
     ];
-    let sources = sources.iter().map(|source| (source.name, source.whole()));
-    sources.chain(pointwise::all_kernels()).collect()
+    let scores = crate::score::all().into_iter().map(AnyScore::source);
+    let cells = crate::cell::all().into_iter().map(AnyCell::source);
+    let sources = plain.into_iter().chain(scores).chain(cells).chain(dense::cuda::sources());
+    sources.map(|source| (source.name, source.whole())).chain(pointwise::all_kernels()).collect()
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::all_kernels;
+    use std::path::{Path, PathBuf};
+
+    fn kernel_files(folder: &Path) -> Vec<PathBuf> {
+        let entries =
+            std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let files = entries.flat_map(|path| if path.is_dir() { kernel_files(&path) } else { vec![path] });
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "cu")).collect()
+    }
+
+    #[test]
+    fn all_kernels_has_every_kernel_file() {
+        let sources = all_kernels();
+        let files = kernel_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+        assert!(!files.is_empty());
+        for file in files {
+            let text = std::fs::read_to_string(&file).expect("a text");
+            assert!(sources.iter().any(|(_, source)| source.contains(&text)), "{}", file.display());
+        }
+    }
 }

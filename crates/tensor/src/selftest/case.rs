@@ -84,7 +84,19 @@ impl Case {
     }
 }
 
-/// Runs an operation forward and back. Its inputs are leaves of the tape, or parameters, each of which begins in the flat store
+/// The name of a type in words: `linear sigmoid` of `Linear<Sigmoid>`, `gated gelu` of `GatedGelu`.
+pub(super) fn in_words(type_name: &str) -> String {
+    let mut words = String::new();
+    for c in type_name.chars().filter(|&c| c != '>') {
+        if c == '<' || (c.is_uppercase() && !words.is_empty() && !words.ends_with(' ')) {
+            words.push(' ');
+        }
+        words.extend(c.to_lowercase().filter(|&c| c != '<'));
+    }
+    words
+}
+
+/// Runs an operation forward and backward. Its inputs are leaves of the tape, or parameters, each of which begins in the flat store
 /// where the one before it ends.
 ///
 /// The operation is applied once with gradients for all of its outputs, and once more for each output alone: so it meets

@@ -120,7 +120,7 @@ fn difference(want: &[f32], got: &[f32]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::case::random;
+    use super::case::{in_words, random};
     use super::*;
     use crate::tape::{Var, record};
     use crate::tensor::Tensor;
@@ -171,6 +171,14 @@ mod tests {
     fn what_is_not_a_number_is_noticed() {
         assert_eq!(found(f32::NAN, 1.0).difference, f32::INFINITY);
         assert_eq!(difference(&[1.0, 2.0], &[f32::NAN, 2.0]), f32::INFINITY);
+    }
+
+    #[test]
+    fn types_are_named_in_words() {
+        assert_eq!(
+            ["Lstm", "GatedGelu", "Linear<Sigmoid>"].map(in_words),
+            ["lstm", "gated gelu", "linear sigmoid"]
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The cases of operations on single tensors, and of the optimizer.
 
-use super::case::{Case, Expect, Input, Results, numbers, random, weight, wide};
+use super::case::{Case, Expect, Input, Results, in_words, numbers, random, weight, wide};
 use crate::activation::Tanh;
 use crate::device::Device;
 use crate::layout::SequenceLayout;
-use crate::ops::dense::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
+use crate::ops::dense::{HiddenUnit, for_all_units};
 use crate::ops::{
     CopySource, CrossEntropy, Dropout, DropoutMask, DropoutScope, PointerOutput, Pooling, add, column_block,
     concat_columns, concat_rows, copy_loss, copy_mixture, coverage_loss, cross_entropy, dense, dropout,
@@ -16,6 +16,7 @@ use crate::optimizer::{Average, Optimizer, Rule};
 use crate::params::{Init, Param, Params};
 use crate::tape::{Tape, Var};
 use crate::tensor::Tensor;
+use crate::type_name::short_name;
 use std::sync::Arc;
 
 /// Rows and columns: none, one, no multiple of a vector or of a warp, more than a block of threads has.
@@ -43,10 +44,8 @@ pub(super) fn cases() -> Vec<Case> {
         dropouts("dropout, of layers", DropoutScope::Sequence),
         layer_norms(),
         residual_norms(),
-        hidden::<Tanh>("dense, tanh"),
-        hidden::<Gelu>("dense, gelu"),
-        hidden::<GatedGelu>("dense, gated gelu"),
-        hidden::<GatedLinear>("dense, gated linear"),
+        hidden::<Tanh>(),
+        for_all_units!(U => hidden::<U>()).into_iter().flatten().collect(),
         softmaxes(),
         likeliests(),
         cross_entropies("cross_entropy", false, 0.0),
@@ -98,12 +97,13 @@ fn dropped(rows: usize) -> DropoutMask {
 }
 
 /// Layers of hidden units. No relu: where products round otherwise, its slope jumps.
-fn hidden<U: HiddenUnit>(name: &'static str) -> Vec<Case> {
+fn hidden<U: HiddenUnit>() -> Vec<Case> {
+    let name = format!("dense, {}", in_words(&short_name::<U>()));
     let case = |[rows, inputs, units]: [usize; 3]| {
         let sums = if U::GATED { 2 * units } else { units };
         let vars = vec![random("x", rows, inputs), weight("W", sums, inputs), random("b", 1, sums)];
         let sizes = format!("{rows} × {inputs} → {units}");
-        Case::new(name, Expect::Products, sizes, vars, move |vars| {
+        Case::new(name.as_str(), Expect::Products, sizes, vars, move |vars| {
             [None, Some(dropped(rows))]
                 .map(|dropped| dense::<U>(&vars[0], &vars[1], &vars[2], dropped.as_ref()))
                 .into()

@@ -1,8 +1,6 @@
 //! The cases of cells, attention, recurrent layers and decoders.
 
-use super::case::{Case, Expect, Input, random, weight, wide};
-use crate::activation::{Identity, Relu, Sigmoid, Tanh};
-use crate::cell::{Gru, Lstm, Simple};
+use super::case::{Case, Expect, Input, in_words, random, weight, wide};
 use crate::layout::{Direction, SequenceLayout};
 use crate::ops::dense::GatedLinear;
 use crate::ops::{
@@ -11,58 +9,55 @@ use crate::ops::{
     ScanState, Window, WindowCenter, attend, attend_cached, attend_focused, cell_step, convolution,
     cross_attention, recurrent, rotary, rotary::RotaryConfig, rotary_step, self_attention, sigmoid,
 };
-use crate::score::{Additive, Dot, Linear};
 use crate::tape::Var;
+use crate::{cell, score};
+use std::fmt::Debug;
 use std::sync::Arc;
 
+/// Cases of every cell and score there is: a new one is in `cell::all` or `score::all`, and needs no line here.
 pub(super) fn cases() -> Vec<Case> {
-    let (simple, gru, lstm) = (AnyCell::of::<Simple>(), AnyCell::of::<Gru>(), AnyCell::of::<Lstm>());
-    let (additive, dot) = (AnyScore::of::<Additive>(), AnyScore::of::<Dot>());
-    let groups = [
-        cell_steps(simple, "cell_step, simple"),
-        cell_steps(AnyCell::of::<Simple<Relu>>(), "cell_step, simple relu"),
-        cell_steps(AnyCell::of::<Simple<Sigmoid>>(), "cell_step, simple sigmoid"),
-        cell_steps(AnyCell::of::<Simple<Identity>>(), "cell_step, simple identity"),
-        cell_steps(gru, "cell_step, gru"),
-        cell_steps(lstm, "cell_step, lstm"),
-        attentions(additive, "attend, additive", 300),
-        attentions(dot, "attend, dot", 300),
-        focused_attentions(additive, "attend, additive"),
-        focused_attentions(dot, "attend, dot"),
-        attentions(AnyScore::of::<Linear<Sigmoid>>(), "attend, linear sigmoid", 1),
-        attentions(AnyScore::of::<Linear<Tanh>>(), "attend, linear tanh", 1),
-        attentions(AnyScore::of::<Linear<Relu>>(), "attend, linear relu", 1),
-        self_attentions("self_attention", false),
-        self_attentions("self_attention, causal", true),
-        cross_attentions(),
-        pasts(),
-        rotations(),
-        convolutions("convolution, around", Window { before: 2, after: 2 }),
-        convolutions("convolution, before", Window { before: 3, after: 0 }),
-        layers(simple, "recurrent, simple"),
-        // No relu behind a product: where products round otherwise, its slope jumps.
-        layers(AnyCell::of::<Simple<Identity>>(), "recurrent, simple identity"),
-        layers(gru, "recurrent, gru"),
-        layers(lstm, "recurrent, lstm"),
-        normalized_layers(gru, "recurrent, gru, layer norm"),
-        normalized_layers(lstm, "recurrent, lstm, layer norm"),
-        decoders(simple, additive, "simple additive"),
-        decoders(simple, dot, "simple dot"),
-        decoders(gru, additive, "gru additive"),
-        decoders(gru, dot, "gru dot"),
-        decoders(lstm, additive, "lstm additive"),
-        decoders(lstm, dot, "lstm dot"),
-        focused_decoders(lstm, additive, "lstm additive"),
-        focused_decoders(gru, dot, "gru dot"),
-    ];
-    let with_large_products = [
-        layers(gru, "recurrent, gru"),
-        layers(lstm, "recurrent, lstm"),
-        decoders(gru, dot, "gru dot"),
-        decoders(lstm, additive, "lstm additive"),
-    ];
-    let large = with_large_products.into_iter().flatten().map(Case::with_large_products);
-    groups.into_iter().flatten().chain(large).collect()
+    let (cells, scores) = (cell::all(), scores());
+    // One activation of the simple cell is enough in a decoder.
+    let decoder_cells: Vec<AnyCell> =
+        cells.iter().copied().filter(|&cell| cell.gates() > 1 || name(cell) == "simple tanh").collect();
+    let decoder_scores: Vec<AnyScore> = scores.iter().copied().filter(|score| !score.is_scalar()).collect();
+    let gated: Vec<AnyCell> = cells.iter().copied().filter(|cell| cell.gates() > 1).collect();
+    // Every such score once, with one cell or another.
+    let pairs: Vec<(AnyCell, AnyScore)> =
+        gated.iter().rev().copied().cycle().zip(decoder_scores.iter().copied()).collect();
+
+    let mut cases: Vec<Case> = cells.iter().flat_map(|&cell| cell_steps(cell)).collect();
+    cases.extend(scores.iter().flat_map(|&score| attentions(score)));
+    cases.extend(scores.iter().flat_map(|&score| focused_attentions(score)));
+    cases.extend(self_attentions("self_attention", false));
+    cases.extend(self_attentions("self_attention, causal", true));
+    cases.extend(cross_attentions());
+    cases.extend(pasts());
+    cases.extend(rotations());
+    cases.extend(convolutions("convolution, around", Window { before: 2, after: 2 }));
+    cases.extend(convolutions("convolution, before", Window { before: 3, after: 0 }));
+    // No relu after a product: where products round otherwise, its slope jumps.
+    let smooth = cells.iter().filter(|&&cell| name(cell) != "simple relu");
+    cases.extend(smooth.flat_map(|&cell| layers(cell)));
+    cases.extend(gated.iter().flat_map(|&cell| normalized_layers(cell)));
+    for &cell in &decoder_cells {
+        cases.extend(decoder_scores.iter().flat_map(|&score| decoders(cell, score)));
+    }
+    cases.extend(pairs.iter().flat_map(|&(cell, score)| focused_decoders(cell, score)));
+    let large = gated.iter().flat_map(|&cell| layers(cell));
+    let large = large.chain(pairs.iter().flat_map(|&(cell, score)| decoders(cell, score)));
+    cases.extend(large.map(Case::with_large_products));
+    cases
+}
+
+/// The scores that can be compared: of the sum of query and key itself, the gradient of the query is rounding alone.
+fn scores() -> Vec<AnyScore> {
+    score::all().into_iter().filter(|&score| name(score) != "linear identity").collect()
+}
+
+/// The name of a cell or a score.
+fn name(of: impl Debug) -> String {
+    in_words(&format!("{of:?}"))
 }
 
 /// The variables of a case, one after the other.
@@ -72,7 +67,8 @@ fn next(vars: &mut Vars<'_>) -> Var {
     vars.next().expect("a variable for each input").clone()
 }
 
-fn cell_steps(cell: AnyCell, name: &'static str) -> Vec<Case> {
+fn cell_steps(cell: AnyCell) -> Vec<Case> {
+    let name = format!("cell_step, {}", name(cell));
     let case = |[rows, hidden]: [usize; 2], bias: bool| {
         let mut inputs = vec![
             random("of_input", rows, cell.gates() * hidden),
@@ -81,7 +77,7 @@ fn cell_steps(cell: AnyCell, name: &'static str) -> Vec<Case> {
         inputs.extend(state(rows, hidden, 0, cell.parts()));
         inputs.extend(bias.then(|| random("state_bias", 1, cell.apart() * hidden)));
         let sizes = format!("{rows} × {hidden}{}", if bias { ", bias of the state" } else { "" });
-        Case::new(name, Expect::Rounding, sizes, inputs, move |vars| {
+        Case::new(name.as_str(), Expect::Rounding, sizes, inputs, move |vars| {
             let (before, bias) = vars[2..].split_at(cell.parts());
             cell_step(cell, &vars[0], &vars[1], bias.first(), before)
         })
@@ -217,9 +213,10 @@ fn keys(score: AnyScore, rows: usize, depth: usize) -> Input {
     if score.has_vector() { random("keys", rows, depth) } else { weight("keys", rows, depth) }
 }
 
-/// By one head and by several. `deepest` bounds the depth of a head: a sum of many terms that are all positive leaves few digits
-/// to the differences that a softmax sees.
-fn attentions(score: AnyScore, name: &'static str, deepest: usize) -> Vec<Case> {
+/// By one head and by several. A sum of many terms that are all positive would leave few digits to the differences that a softmax
+/// depends on; so scores of scalars get scalars.
+fn attentions(score: AnyScore) -> Vec<Case> {
+    let name = format!("attend, {}", name(score));
     let many: Vec<u32> = (0..70).map(|reader| reader % 3).collect();
     // Lengths of the sources, who reads which; depth and width of a head.
     let sizes: [(&[usize], &[u32], usize, usize); 7] = [
@@ -232,7 +229,7 @@ fn attentions(score: AnyScore, name: &'static str, deepest: usize) -> Vec<Case> 
         (&[33, 7, 0], &many, 300, 5),
     ];
     let case = |(sources, of, depth, width): (&[usize], &[u32], usize, usize), heads: usize| {
-        let depth = depth.min(deepest);
+        let depth = if score.is_scalar() { 1 } else { depth };
         let sizes = format!("{} readers of {sources:?}, {heads} heads of {depth} and {width}", of.len());
         let (rows, of): (_, Arc<[u32]>) = (Arc::new(SequenceLayout::new(sources)), of.into());
         let mut inputs = vec![
@@ -241,7 +238,7 @@ fn attentions(score: AnyScore, name: &'static str, deepest: usize) -> Vec<Case> 
             random("values", rows.total(), heads * width),
         ];
         inputs.extend(score.has_vector().then(|| weight("vector", 1, heads * depth)));
-        Case::new(name, Expect::Products, sizes, inputs, move |vars| {
+        Case::new(name.as_str(), Expect::Products, sizes, inputs, move |vars| {
             let (keys, values) = (vars[1].clone(), vars[2].clone());
             let segment = MemorySegment { keys, values, layout: Arc::clone(&rows) };
             let memory = Memory::new(segment, heads, Arc::clone(&of));
@@ -251,23 +248,33 @@ fn attentions(score: AnyScore, name: &'static str, deepest: usize) -> Vec<Case> 
     sizes.into_iter().flat_map(|size| [1, 3].map(|heads| case(size, heads))).collect()
 }
 
-/// How attention is bent.
+/// Kinds of attention modifiers.
 #[derive(Clone, Copy)]
-struct Bend {
+struct ModifierKinds {
     name: &'static str,
-    /// The reach of a window, and whether its place is a share of the length or else a step.
-    window: Option<(usize, bool)>,
+    window: Option<WindowKind>,
     covered: bool,
 }
 
-const BENDS: [Bend; 4] = [
-    Bend { name: "window around a step", window: Some((2, false)), covered: false },
-    Bend { name: "window around a share", window: Some((3, true)), covered: false },
-    Bend { name: "covered", window: None, covered: true },
-    Bend { name: "window around a share, covered", window: Some((4, true)), covered: true },
+/// A window whose center is a fraction of the length, or a step.
+#[derive(Clone, Copy)]
+struct WindowKind {
+    half_width: usize,
+    is_fraction: bool,
+}
+
+const AROUND_STEP: WindowKind = WindowKind { half_width: 2, is_fraction: false };
+const AROUND_FRACTION: WindowKind = WindowKind { half_width: 3, is_fraction: true };
+const WIDER: WindowKind = WindowKind { half_width: 4, is_fraction: true };
+const MODIFIERS: [ModifierKinds; 4] = [
+    ModifierKinds { name: "window around a step", window: Some(AROUND_STEP), covered: false },
+    ModifierKinds { name: "window around a fraction", window: Some(AROUND_FRACTION), covered: false },
+    ModifierKinds { name: "covered", window: None, covered: true },
+    ModifierKinds { name: "window and coverage", window: Some(WIDER), covered: true },
 ];
 
-fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
+fn focused_attentions(score: AnyScore) -> Vec<Case> {
+    let name = name(score);
     let many: Vec<u32> = (0..70).map(|reader| reader % 3).collect();
     // Lengths of the sources, who reads which; depth and width of a head.
     let sizes: [(&[usize], &[u32], usize, usize); 5] = [
@@ -277,49 +284,60 @@ fn focused_attentions(score: AnyScore, name: &str) -> Vec<Case> {
         (&[8, 0, 7], &[1, 0, 1, 2, 1], 9, 7),
         (&[33, 7, 0], &many, 40, 5),
     ];
-    let case = |bend: Bend, size: usize| {
+    let case = |modifiers: ModifierKinds, size: usize| {
         let (sources, of, depth, width) = sizes[size];
-        let heads = 1 + size % 3;
+        let (heads, depth) = (1 + size % 3, if score.is_scalar() { 1 } else { depth });
         let sizes = format!("{} readers of {sources:?}, {heads} heads of {depth} and {width}", of.len());
         let (rows, of): (_, Arc<[u32]>) = (Arc::new(SequenceLayout::new(sources)), of.into());
         let mut inputs = vec![
             random("query", of.len(), heads * depth),
             keys(score, rows.total(), heads * depth),
             random("values", rows.total(), heads * width),
-            wide("place", of.len(), heads),
+            wide("center", of.len(), heads),
             random("so far", of.len(), heads * rows.steps()),
             weight("cover", 1, heads * depth),
         ];
         inputs.extend(score.has_vector().then(|| weight("vector", 1, heads * depth)));
-        Case::new(format!("{name}, {}", bend.name), Expect::Products, sizes, inputs, move |vars| {
-            let (keys, values) = (vars[1].clone(), vars[2].clone());
-            let segment = MemorySegment { keys, values, layout: Arc::clone(&rows) };
-            let memory = Memory::new(segment, heads, Arc::clone(&of));
-            let place = |share| {
-                if share {
-                    WindowCenter::Fraction(sigmoid(&vars[3]))
-                } else {
-                    WindowCenter::Step(vars[3].clone())
-                }
-            };
-            let focus = AttentionModifiers {
-                window: bend
-                    .window
-                    .map(|(reach, share)| LocalWindow { half_width: reach, center: place(share) }),
-                coverage: bend.covered.then(|| Coverage { so_far: vars[4].clone(), weight: vars[5].clone() }),
-            };
-            attend_focused(score, &vars[0], vars.get(6), &memory, &focus).to_vec()
-        })
+        Case::new(
+            format!("attend, {name}, {}", modifiers.name),
+            Expect::Products,
+            sizes,
+            inputs,
+            move |vars| {
+                let (keys, values) = (vars[1].clone(), vars[2].clone());
+                let segment = MemorySegment { keys, values, layout: Arc::clone(&rows) };
+                let memory = Memory::new(segment, heads, Arc::clone(&of));
+                let center = |is_fraction| {
+                    if is_fraction {
+                        WindowCenter::Fraction(sigmoid(&vars[3]))
+                    } else {
+                        WindowCenter::Step(vars[3].clone())
+                    }
+                };
+                let window = |WindowKind { half_width, is_fraction }| LocalWindow {
+                    half_width,
+                    center: center(is_fraction),
+                };
+                let focus = AttentionModifiers {
+                    window: modifiers.window.map(window),
+                    coverage: modifiers
+                        .covered
+                        .then(|| Coverage { so_far: vars[4].clone(), weight: vars[5].clone() }),
+                };
+                attend_focused(score, &vars[0], vars.get(6), &memory, &focus).to_vec()
+            },
+        )
     };
-    BENDS
+    MODIFIERS
         .into_iter()
-        .flat_map(|bend| (0..sizes.len()).map(move |size| (bend, size)))
-        .map(|(bend, size)| case(bend, size))
+        .flat_map(|modifiers| (0..sizes.len()).map(move |size| (modifiers, size)))
+        .map(|(modifiers, size)| case(modifiers, size))
         .collect()
 }
 
-/// Decoders whose attention is bent, with the weights of that behind all others.
-fn focused_decoders(cell: AnyCell, score: AnyScore, name: &str) -> Vec<Case> {
+/// Decoders with attention modifiers, whose weights come after all others.
+fn focused_decoders(cell: AnyCell, score: AnyScore) -> Vec<Case> {
+    let name = format!("scan, {} {}", name(cell), name(score));
     let case = |decoder: Decoder, predicted: bool| {
         let mut inputs = decoder.all_inputs(cell, score, decoder.targets.total());
         let own = inputs.len();
@@ -328,7 +346,7 @@ fn focused_decoders(cell: AnyCell, score: AnyScore, name: &str) -> Vec<Case> {
             weight("v_place", decoder.heads, 5),
             weight("cover", 1, decoder.depth),
         ]);
-        let name = format!("scan, {name}, {}", if predicted { "a predicted place" } else { "its own step" });
+        let name = format!("{name}, {}", if predicted { "a predicted center" } else { "its own step" });
         let sizes = decoder.sizes();
         Case::new(name, Expect::Products, sizes, inputs, move |vars| {
             let (x, start, memory, scan) = decoder.parts(cell, score, &vars[..own]);
@@ -386,16 +404,17 @@ fn state(rows: usize, hidden: usize, layer: usize, parts: usize) -> impl Iterato
     (0..parts).map(move |part| random(&format!("state {part} of layer {layer}"), rows, hidden))
 }
 
-fn layers(cell: AnyCell, name: &'static str) -> Vec<Case> {
-    all_layers(cell, name, false)
+fn layers(cell: AnyCell) -> Vec<Case> {
+    all_layers(cell, false)
 }
 
-/// Of which each is a loop over steps.
-fn normalized_layers(cell: AnyCell, name: &'static str) -> Vec<Case> {
-    all_layers(cell, name, true)
+/// Each is a loop over steps.
+fn normalized_layers(cell: AnyCell) -> Vec<Case> {
+    all_layers(cell, true)
 }
 
-fn all_layers(cell: AnyCell, name: &'static str, norm: bool) -> Vec<Case> {
+fn all_layers(cell: AnyCell, norm: bool) -> Vec<Case> {
+    let name = format!("recurrent, {}{}", name(cell), if norm { ", layer norm" } else { "" });
     let many = [1; 1030];
     // Lengths, inputs, hidden.
     let sizes: [(&[usize], usize, usize); 7] = [
@@ -416,7 +435,7 @@ fn all_layers(cell: AnyCell, name: &'static str, norm: bool) -> Vec<Case> {
         all.extend(state(rows.batch(), hidden, 0, if start { cell.parts() } else { 0 }));
         let from = if start { "given" } else { "zero" };
         let sizes = format!("{direction:?} from a {from} state, {}, {inputs} → {hidden}", batch(&rows));
-        Case::new(name, Expect::Products, sizes, all, move |vars| {
+        Case::new(name.as_str(), Expect::Products, sizes, all, move |vars| {
             let mut vars = vars.iter();
             let (x, weights) = (next(&mut vars), layer_weights(cell, &mut vars, norm));
             let result = recurrent(cell, &x, &rows, direction, &weights, start.then_some(vars.as_slice()));
@@ -491,7 +510,8 @@ fn all_decoders() -> Vec<Decoder> {
 }
 
 /// Whole sequences, and single steps as a search takes them.
-fn decoders(cell: AnyCell, score: AnyScore, name: &str) -> Vec<Case> {
+fn decoders(cell: AnyCell, score: AnyScore) -> Vec<Case> {
+    let name = format!("{} {}", name(cell), name(score));
     let all = all_decoders();
     let sequences = all.iter().map(|decoder| decoder.sequence(cell, score, format!("scan, {name}")));
     let steps = all.iter().map(|decoder| decoder.step(cell, score, format!("scan step, {name}")));

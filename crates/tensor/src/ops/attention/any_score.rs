@@ -21,6 +21,7 @@ use std::fmt;
 pub struct AnyScore {
     name: fn() -> String,
     has_vector: bool,
+    is_scalar: bool,
     forward: fn(Isa, Forward),
     backward: fn(Isa, Backward),
     #[cfg(feature = "cuda")]
@@ -33,6 +34,7 @@ impl AnyScore {
         AnyScore {
             name: short_name::<S>,
             has_vector: S::VECTOR,
+            is_scalar: S::SCALAR,
             forward: row::forward::<S>,
             backward: row::backward::<S>,
             #[cfg(feature = "cuda")]
@@ -43,6 +45,11 @@ impl AnyScore {
     /// [`Score::VECTOR`]
     pub const fn has_vector(self) -> bool {
         self.has_vector
+    }
+
+    /// [`Score::SCALAR`]
+    pub const fn is_scalar(self) -> bool {
+        self.is_scalar
     }
 
     /// The attention of a row.

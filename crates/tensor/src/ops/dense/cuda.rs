@@ -1,4 +1,5 @@
-use super::HiddenUnit;
+use super::{HiddenUnit, for_all_units};
+use crate::activation::for_all_activations;
 use crate::cuda::{Cuda, Launch, Source, variant};
 use crate::lane::source::{Symbol, function};
 use crate::ops::dropout::DropoutMask;
@@ -21,6 +22,12 @@ fn write<U: HiddenUnit>() -> String {
 
 pub(crate) fn source<U: HiddenUnit>() -> Source<'static> {
     Source { name: "dense", text: include_str!("dense.cu"), variant: variant::<U>(), generate: &write::<U> }
+}
+
+/// The kernels of all units.
+pub(crate) fn sources() -> impl Iterator<Item = Source<'static>> {
+    let activations = for_all_activations!(A => source::<A>());
+    activations.into_iter().chain(for_all_units!(U => source::<U>()))
 }
 
 /// The units of sums, and the sums where they are needed again.

@@ -17,6 +17,7 @@ pub(crate) mod cuda;
 pub mod reference;
 mod unit;
 
+pub(crate) use unit::for_all_units;
 pub use unit::{GatedGelu, GatedLinear, Gelu, HiddenUnit};
 
 #[cfg(doc)]

@@ -1,19 +1,40 @@
 use crate::activation::Activation;
 use crate::lane::Lane;
 
-/// What a hidden unit makes of its sum, and of its gate where it has one.
+/// The values of an expression for every unit of this module, as an array; every activation is a unit besides.
+macro_rules! for_all_units {
+    ($U:ident => $value:expr) => {
+        [
+            {
+                type $U = $crate::ops::dense::Gelu;
+                $value
+            },
+            {
+                type $U = $crate::ops::dense::GatedGelu;
+                $value
+            },
+            {
+                type $U = $crate::ops::dense::GatedLinear;
+                $value
+            },
+        ]
+    };
+}
+pub(crate) use for_all_units;
+
+/// The mathematics of a hidden unit: a function of its sum, and of its gate where it has one.
 pub trait HiddenUnit: Copy + Send + Sync + 'static {
-    /// What a [profile](crate::profile) calls a layer of them.
+    /// The name of a layer of them in a [profile](crate::profile).
     const NAME: &'static str = "dense";
     /// Whether there is a gate.
     const GATED: bool = false;
-    /// Whether the gradient needs the sum; else the value stands in its place.
+    /// Whether the gradient needs the sum; else it needs the value.
     const FROM_SUM: bool = true;
 
     /// `y = a(u, gate)`
     fn value<L: Lane>(u: L, gate: L) -> L;
 
-    /// `du` and `dgate`, from `u` and the gate, or from `y` in the place of `u`.
+    /// `du` and `dgate`, from `u` and the gate, or from `y` instead of `u`.
     fn back<L: Lane>(u: L, gate: L, dy: L) -> [L; 2];
 }
 

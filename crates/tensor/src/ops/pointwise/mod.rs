@@ -146,10 +146,12 @@ pub fn multiply_elements(a: &Var, b: &Var) -> Var {
 /// The kernels of every function.
 #[cfg(feature = "cuda")]
 pub(super) fn all_kernels() -> Vec<(&'static str, String)> {
+    use crate::activation::for_all_activations;
     use cuda::{whole_binary, whole_unary};
-    let unary = [whole_unary(Tanh), whole_unary(Sigmoid), whole_unary(Relu), whole_unary(Scale(0.5))];
+    let unary =
+        for_all_activations!(A => whole_unary(A::default())).into_iter().chain([whole_unary(Scale(0.5))]);
     let binary = [whole_binary(Sum), whole_binary(ScaledResidual), whole_binary(Product)];
-    unary.into_iter().chain(binary).collect()
+    unary.chain(binary).collect()
 }
 
 /// Any function of one number.
