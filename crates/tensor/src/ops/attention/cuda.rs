@@ -14,8 +14,13 @@ use crate::score::Score;
 use crate::tape::{Gradients, Var};
 use crate::tensor::Tensor;
 
-/// Maximum number of steps of a source: the energies must fit into the shared memory of a block.
-const LONGEST: usize = 40 * 1024 / size_of::<f32>();
+/// The shared memory that a block needs for the energies of a source, in bytes.
+pub(crate) fn energy_bytes(steps: usize) -> usize {
+    const LONGEST: usize = 40 * 1024 / size_of::<f32>();
+    assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention supports up to {LONGEST}");
+    // A multiple of eight: the compiler reads that many at a time where it unrolls a loop, even past the last one.
+    steps.max(1).next_multiple_of(8) * size_of::<f32>()
+}
 
 /// The score's functions as source.
 fn write<S: Score>() -> String {
@@ -149,12 +154,9 @@ impl<'a> Attending<'a> {
     }
 
     fn launch(&self, count: usize) -> Launch {
-        let steps = self.rows.steps;
-        assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention supports up to {LONGEST}");
-        // A multiple of eight: the compiler reads that many at a time where it unrolls a loop, even past the last one.
-        // A window may start anywhere.
-        let padding = if self.modifiers.is_some() { 8 } else { 0 };
-        let shared = (steps.max(1).next_multiple_of(8) + padding) * size_of::<f32>();
+        // A window may start anywhere: another eight energies may be read.
+        let padding = if self.modifiers.is_some() { 8 * size_of::<f32>() } else { 0 };
+        let shared = energy_bytes(self.rows.steps) + padding;
         Launch { blocks: [count, self.memory.heads], threads: [1024, 1], shared }
     }
 

@@ -1,4 +1,4 @@
-use super::Back;
+use super::{Back, StepInputs};
 use crate::device::Cpu;
 use crate::ops::AnyCell;
 use crate::ops::time_loop::cpu::{at, parts, parts_to_read};
@@ -7,20 +7,15 @@ use crate::pool::Worker;
 use crate::tape::Var;
 use crate::tensor::Tensor;
 
-/// What one unit costs, in simple operations.
+/// Cost of one unit, in simple operations.
 const COST: usize = 32;
 
 /// The state after the step, and the gates as the cell left them.
-pub(super) fn forward(
-    cpu: &Cpu,
-    cell: AnyCell,
-    of_input: &Tensor,
-    of_state: &Tensor,
-    state_bias: Option<&Tensor>,
-    before: &[Var],
-) -> (Vec<Tensor>, Tensor) {
-    let (rows, hidden) = before[0].shape();
-    let device = of_input.device();
+pub(super) fn forward(cpu: &Cpu, inputs: StepInputs) -> (Vec<Tensor>, Tensor) {
+    let StepInputs { cell, before, .. } = inputs;
+    let (of_input, of_state) = (inputs.of_input.value(), inputs.of_state.value());
+    let state_bias = inputs.state_bias.map(|bias| bias.value().data());
+    let ((rows, hidden), device) = (inputs.shape(), of_input.device());
     let width = cell.slots() * hidden;
     let mut gates = Tensor::scratch(device, rows, width);
     let mut after: Vec<Tensor> = (0..cell.parts()).map(|_| Tensor::scratch(device, rows, hidden)).collect();
@@ -31,14 +26,7 @@ pub(super) fn forward(
         for row in share.clone() {
             // SAFETY: the workers' rows do not overlap.
             let gates = unsafe { grid.row_mut(row, 0..width) };
-            fill_gates(
-                cell,
-                gates,
-                of_input.row(row),
-                of_state.row(row),
-                state_bias.map(Tensor::data),
-                hidden,
-            );
+            fill_gates(cell, gates, of_input.row(row), of_state.row(row), state_bias, hidden);
         }
         let units = Units {
             rows: share.len(),
@@ -54,7 +42,7 @@ pub(super) fn forward(
     (after, gates)
 }
 
-/// The cell's slots of one row: shares added up, or side by side for the gates that are apart.
+/// The cell's slots of one row: the sum of both terms, or each term in a slot of its own for the gates that are apart.
 fn fill_gates(
     cell: AnyCell,
     gates: &mut [f32],
@@ -69,9 +57,9 @@ fn fill_gates(
         Some(bias) => apart.copy_from_slice(bias),
         None => apart.fill(0.0),
     }
-    for (gate, share) in of_state.chunks_exact(hidden.max(1)).enumerate() {
+    for (gate, term) in of_state.chunks_exact(hidden.max(1)).enumerate() {
         let slot = &mut gates[cell.state_slot(gate) * hidden..][..hidden];
-        slot.iter_mut().zip(share).for_each(|(slot, share)| *slot += share);
+        slot.iter_mut().zip(term).for_each(|(slot, term)| *slot += term);
     }
 }
 

@@ -1,4 +1,4 @@
-//! One step of a [cell](AnyCell), from the input's and the state's share of its gates.
+//! One step of a [cell](AnyCell), from the input's and the state's term of its gates.
 //!
 //! | | shape |
 //! |---|---|
@@ -29,6 +29,40 @@ struct Back {
     slots: Tensor,
 }
 
+/// The inputs of a step.
+#[derive(Clone, Copy)]
+struct StepInputs<'a> {
+    cell: AnyCell,
+    of_input: &'a Var,
+    of_state: &'a Var,
+    state_bias: Option<&'a Var>,
+    before: &'a [Var],
+}
+
+impl<'a> StepInputs<'a> {
+    /// Panics where the shapes do not fit.
+    fn check(self) {
+        let StepInputs { cell, of_input, of_state, state_bias, before } = self;
+        let (rows, hidden) = self.shape();
+        assert_eq!(before.len(), cell.parts(), "parts of the state");
+        before.iter().for_each(|part| assert_eq!(part.shape(), (rows, hidden), "a part of the state"));
+        let gates = (rows, cell.gates() * hidden);
+        assert_eq!((of_input.shape(), of_state.shape()), (gates, gates), "gates of {rows} × {hidden} units");
+        let apart = (1, cell.apart() * hidden);
+        state_bias.iter().for_each(|bias| assert_eq!(bias.shape(), apart, "the state's bias"));
+    }
+
+    /// Rows and units.
+    fn shape(self) -> (usize, usize) {
+        self.before[0].shape()
+    }
+
+    /// All variables that may get gradients.
+    fn vars(self) -> Vec<&'a Var> {
+        [self.of_input, self.of_state].into_iter().chain(self.state_bias).chain(self.before).collect()
+    }
+}
+
 /// One step of a cell; see the [module](self).
 pub fn cell_step(
     cell: AnyCell,
@@ -38,21 +72,13 @@ pub fn cell_step(
     before: &[Var],
 ) -> Vec<Var> {
     let _span = profile::span("cell_step", of_input.device());
-    let (rows, hidden) = before[0].shape();
-    assert_eq!(before.len(), cell.parts(), "parts of the state");
-    before.iter().for_each(|part| assert_eq!(part.shape(), (rows, hidden), "a part of the state"));
-    let gates = (rows, cell.gates() * hidden);
-    assert_eq!((of_input.shape(), of_state.shape()), (gates, gates), "gates of {rows} × {hidden} units");
-
-    let apart = (1, cell.apart() * hidden);
-    state_bias.iter().for_each(|bias| assert_eq!(bias.shape(), apart, "the state's bias"));
-
-    let bias = state_bias.map(Var::value);
+    let inputs = StepInputs { cell, of_input, of_state, state_bias, before };
+    inputs.check();
+    let (rows, hidden) = inputs.shape();
     let (after, slots) = on_device!(of_input.device(),
-        cpu => cpu::forward(cpu, cell, of_input.value(), of_state.value(), bias, before),
-        cuda => cuda::forward(cuda, cell, of_input.value(), of_state.value(), bias, before));
-    let inputs: Vec<&Var> = [of_input, of_state].into_iter().chain(state_bias).chain(before).collect();
-    record_all(&inputs, after.clone(), {
+        cpu => cpu::forward(cpu, inputs),
+        cuda => cuda::forward(cuda, inputs));
+    record_all(&inputs.vars(), after.clone(), {
         let (of_input, of_state) = (of_input.clone(), of_state.clone());
         let (state_bias, before) = (state_bias.cloned(), before.to_vec());
         move |gradients, upstream| {

@@ -1,9 +1,9 @@
-use super::Window;
+use super::{ConvolutionInputs, Window};
 use crate::device::Cpu;
 use crate::layout::SequenceLayout;
 use crate::ops::sums::column_sums;
 use crate::product::{Right, Update, multiply_into};
-use crate::tape::{Gradients, Var};
+use crate::tape::Gradients;
 use crate::tensor::Tensor;
 
 /// What each step sees, side by side: packed rows × taps·inputs.
@@ -46,24 +46,17 @@ fn fold(cpu: &Cpu, dx: &mut [f32], dseen: &Tensor, rows: &SequenceLayout, window
     });
 }
 
-pub(super) fn backward(
-    cpu: &Cpu,
-    gradients: &mut Gradients,
-    du: &Tensor,
-    x: &Var,
-    rows: &SequenceLayout,
-    window: Window,
-    [weight, bias]: [&Var; 2],
-) {
+pub(super) fn backward(cpu: &Cpu, gradients: &mut Gradients, du: &Tensor, inputs: ConvolutionInputs) {
+    let ConvolutionInputs { x, layout, window, weight, bias } = inputs;
     let (device, columns) = (du.device(), weight.columns());
     gradients.write(x, |dx, update| {
         let mut dseen = Tensor::scratch(device, du.rows(), columns);
         let right = Right::Plain(weight.value().mat());
         multiply_into(device, dseen.data_mut(), columns, du.mat(), right, Update::Set);
-        fold(cpu, dx, &dseen, rows, window, update);
+        fold(cpu, dx, &dseen, layout, window, update);
     });
     gradients.write(weight, |dw, update| {
-        let seen = unfold(cpu, x.value(), rows, window);
+        let seen = unfold(cpu, x.value(), layout, window);
         multiply_into(device, dw, columns, du.mat().transposed(), Right::Plain(seen.mat()), update);
     });
     gradients.write(bias, |db, update| column_sums(cpu, du.mat(), db, update));

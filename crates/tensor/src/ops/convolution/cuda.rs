@@ -1,9 +1,9 @@
-use super::Window;
+use super::{ConvolutionInputs, Window};
 use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Source};
 use crate::layout::SequenceLayout;
 use crate::ops::sums::cuda::column_sums;
 use crate::product::Update;
-use crate::tape::{Gradients, Var};
+use crate::tape::Gradients;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("convolution", include_str!("convolution.cu"));
@@ -53,23 +53,16 @@ fn fold(cuda: &Cuda, dx: Pointer, dseen: &Tensor, rows: &SequenceLayout, window:
     }
 }
 
-pub(super) fn backward(
-    cuda: &Cuda,
-    gradients: &mut Gradients,
-    du: &Tensor,
-    x: &Var,
-    rows: &SequenceLayout,
-    window: Window,
-    [weight, bias]: [&Var; 2],
-) {
+pub(super) fn backward(cuda: &Cuda, gradients: &mut Gradients, du: &Tensor, inputs: ConvolutionInputs) {
+    let ConvolutionInputs { x, layout, window, weight, bias } = inputs;
     let columns = weight.columns();
     gradients.write_cuda(x, |dx, update| {
         let mut dseen = Tensor::scratch(du.device(), du.rows(), columns);
         cuda.multiply(dseen.pointer_mut(), columns, du.view(), weight.value().view(), Update::Set);
-        fold(cuda, dx, &dseen, rows, window, update);
+        fold(cuda, dx, &dseen, layout, window, update);
     });
     gradients.write_cuda(weight, |dw, update| {
-        let seen = unfold(cuda, x.value(), rows, window);
+        let seen = unfold(cuda, x.value(), layout, window);
         cuda.multiply(dw, columns, du.view().transposed(), seen.view(), update);
     });
     gradients.write_cuda(bias, |db, update| column_sums(cuda, du.view(), db, update));

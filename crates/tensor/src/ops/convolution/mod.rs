@@ -45,6 +45,16 @@ impl Window {
     }
 }
 
+/// The inputs of the operation.
+#[derive(Clone, Copy)]
+struct ConvolutionInputs<'a> {
+    x: &'a Var,
+    layout: &'a SequenceLayout,
+    window: Window,
+    weight: &'a Var,
+    bias: &'a Var,
+}
+
 /// Hidden units of a kind over a window of packed sequences; see the [module](self).
 pub fn convolution<U: HiddenUnit>(
     x: &Var,
@@ -64,25 +74,26 @@ pub fn convolution<U: HiddenUnit>(
     let (y, before) = on_device!(x.device(),
     cpu => {
         let seen = cpu::unfold(cpu, x.value(), rows, window);
-        dense::cpu::forward::<U>(cpu, [&seen, of_weight, of_bias], dropped.as_ref())
+        dense::cpu::forward::<U>(cpu, &seen, of_weight, of_bias, dropped.as_ref())
     },
     cuda => {
         let seen = cuda::unfold(cuda, x.value(), rows, window);
         dense::cuda::forward::<U>(cuda, crate::ops::linear::cuda::forward(cuda, &seen, of_weight, Some(of_bias)), dropped.as_ref())
     });
     let kept = before.unwrap_or_else(|| y.clone());
-    let ([x_kept, weight_kept, bias_kept], rows) = ([x, weight, bias].map(Var::clone), Arc::clone(rows));
+    let ([x_kept, weight_kept, bias_kept], layout) = ([x, weight, bias].map(Var::clone), Arc::clone(rows));
     let [y] = record(&[x, weight, bias], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
         let (x, weight, bias) = (&x_kept, &weight_kept, &bias_kept);
+        let inputs = ConvolutionInputs { x, layout: &layout, window, weight, bias };
         on_device!(x.device(),
         cpu => {
             let du = dense::cpu::backward::<U>(cpu, &kept, dy, dropped.as_ref());
-            cpu::backward(cpu, gradients, &du, x, &rows, window, [weight, bias]);
+            cpu::backward(cpu, gradients, &du, inputs);
         },
         cuda => {
             let du = dense::cuda::backward::<U>(cuda, &kept, dy, dropped.as_ref());
-            cuda::backward(cuda, gradients, &du, x, &rows, window, [weight, bias]);
+            cuda::backward(cuda, gradients, &du, inputs);
         });
     });
     y

@@ -12,7 +12,9 @@ const COST: usize = 8;
 /// The units of rows, and their sums where these are needed again.
 pub(crate) fn forward<U: HiddenUnit>(
     cpu: &Cpu,
-    [x, weight, bias]: [&Tensor; 3],
+    x: &Tensor,
+    weight: &Tensor,
+    bias: &Tensor,
     dropped: Option<&DropoutMask>,
 ) -> (Tensor, Option<Tensor>) {
     if !U::FROM_SUM {

@@ -37,7 +37,7 @@ pub fn dense<U: HiddenUnit>(x: &Var, weight: &Var, bias: &Var, dropped: Option<&
     let dropped = DropoutMask::any(dropped, x.rows());
     let [of_x, of_weight, of_bias] = [x, weight, bias].map(Var::value);
     let (y, before) = on_device!(x.device(),
-        cpu => cpu::forward::<U>(cpu, [of_x, of_weight, of_bias], dropped.as_ref()),
+        cpu => cpu::forward::<U>(cpu, of_x, of_weight, of_bias, dropped.as_ref()),
         cuda => cuda::forward::<U>(cuda, linear::cuda::forward(cuda, of_x, of_weight, Some(of_bias)), dropped.as_ref()));
     let (inputs, kept) = ([x.clone(), weight.clone(), bias.clone()], before.unwrap_or_else(|| y.clone()));
     let [y] = record(&[x, weight, bias], [y], move |gradients, [dy]| {

@@ -1,15 +1,14 @@
-use super::EPSILON;
+use super::{EPSILON, Normalized};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
-use crate::ops::sums::{column_sums, column_sums_of_product, dot};
-use crate::product::Update;
+use crate::ops::sums::dot;
 use crate::tensor::Tensor;
 
-/// What one number costs, in simple operations.
+/// Cost of one element, in simple operations.
 pub(crate) const COST: usize = 4;
 
-/// The result, the normalized rows, and `r` of each row.
-pub(super) fn forward(cpu: &Cpu, x: &Tensor, gain: &Tensor, bias: &Tensor) -> (Tensor, Tensor, Tensor) {
+/// The result and what the backward pass needs.
+pub(super) fn forward(cpu: &Cpu, x: &Tensor, gain: &Tensor, bias: &Tensor) -> (Tensor, Normalized) {
     let (rows, width) = x.shape();
     let [mut y, mut normal] = [(); 2].map(|()| Tensor::scratch(x.device(), rows, width));
     let mut inverse = Tensor::scratch(x.device(), rows, 1);
@@ -21,7 +20,7 @@ pub(super) fn forward(cpu: &Cpu, x: &Tensor, gain: &Tensor, bias: &Tensor) -> (T
             inverse[i] = cpu.isa.run(Forward { x: x.row(row), gain, bias, y, normal });
         }
     });
-    (y, normal, inverse)
+    (y, Normalized { rows: normal, inverse })
 }
 
 pub(crate) struct Forward<'a> {
@@ -53,30 +52,23 @@ impl Kernel for Forward<'_> {
     }
 }
 
-pub(crate) fn to_bias(cpu: &Cpu, db: &mut [f32], dy: &Tensor, update: Update) {
-    column_sums(cpu, dy.mat(), db, update);
-}
-
-pub(crate) fn to_gain(cpu: &Cpu, dg: &mut [f32], dy: &Tensor, normal: &Tensor, update: Update) {
-    column_sums_of_product(cpu, dy.mat(), normal.mat(), dg, update);
-}
-
-/// `dy` becomes `dx`.
-pub(crate) fn to_input(
-    cpu: &Cpu,
-    mut dy: Tensor,
-    gain: &Tensor,
-    normal: &Tensor,
-    inverse: &Tensor,
-) -> Tensor {
+/// `dx`, in the memory of `dy`.
+pub(crate) fn to_input(cpu: &Cpu, mut dy: Tensor, gain: &Tensor, normalized: &Normalized) -> Tensor {
     let (rows, width) = dy.shape();
     cpu.pool.split_rows(rows, rows * width * COST, [dy.data_mut()], |share, [dy]| {
         for (row, dy) in share.zip(dy.chunks_exact_mut(width.max(1))) {
-            let (normal, inverse) = (normal.row(row), inverse.data()[row]);
+            let (normal, inverse) = normalized.row(row);
             cpu.isa.run(Backward { dy, gain: gain.data(), normal, inverse });
         }
     });
     dy
+}
+
+impl Normalized {
+    /// A row with its `r`.
+    pub(crate) fn row(&self, row: usize) -> (&[f32], f32) {
+        (self.rows.row(row), self.inverse.data()[row])
+    }
 }
 
 pub(crate) struct Backward<'a> {

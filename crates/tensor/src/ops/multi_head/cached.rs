@@ -134,7 +134,7 @@ pub fn attend_cached(query: &Tensor, width: usize, past: KvView, how: MultiHead)
             }
         });
     },
-    cuda => super::cuda::attend_past(cuda, query, width, past, how, [&mut context, &mut weights]));
+    cuda => super::cuda::attend_past(cuda, query, width, past, how, &mut context, &mut weights));
     [context, weights]
 }
 

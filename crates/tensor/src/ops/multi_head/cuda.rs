@@ -1,26 +1,22 @@
-//! A block of threads for each row and head. On the way back, queries come first, each with all keys that it sees; then each key
-//! and value, with all rows that read it: every number is summed up by one thread, in one order.
+//! A block of threads for each row and head. In the backward pass, queries come first, each with all keys that it attends to; then
+//! each key and value, with all rows that attend to it: every element is summed by one thread, in one order.
 
 use super::cached::RowKv;
 use super::{AttentionArgs, KvView, MultiHead};
 use crate::cuda::{Arg, Cuda, DeviceLayout, Indices, Launch, Readers, Source};
+use crate::ops::attention::cuda::energy_bytes;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = Source::plain("multi_head", include_str!("multi_head.cu"));
 
 /// Threads of a block.
 const THREADS: usize = 128;
-/// The most steps of a source: so many energies fit into the memory that a block of threads shares.
-const LONGEST: usize = 40 * 1024 / size_of::<f32>();
 
 fn launch(rows: usize, heads: usize, steps: usize) -> Launch {
-    assert!(steps <= LONGEST, "cuda: a source of {steps} steps; attention has room for {LONGEST}");
-    // In eights: the compiler reads that many at a time where it unrolls a loop, also behind the last one.
-    let shared = steps.max(1).next_multiple_of(8) * size_of::<f32>();
-    Launch { blocks: [rows, heads], threads: [THREADS, 1], shared }
+    Launch { blocks: [rows, heads], threads: [THREADS, 1], shared: energy_bytes(steps) }
 }
 
-/// How both sides are packed, and who reads which.
+/// The layouts of both sides, and the source of each sequence.
 struct Packed {
     rows: DeviceLayout,
     sources: DeviceLayout,
@@ -37,7 +33,7 @@ impl Packed {
         }
     }
 
-    /// The arguments that all kernels begin with.
+    /// The first arguments of all kernels.
     fn arguments(&self, looking: &AttentionArgs) -> [Arg<'static>; 14] {
         let AttentionArgs { query, memory, .. } = looking;
         [
@@ -59,7 +55,7 @@ impl Packed {
     }
 }
 
-/// The contexts, the log-sums, and the weights where they are asked for.
+/// The contexts, the log-sums, and the weights where they are requested.
 pub(super) fn forward(
     cuda: &Cuda,
     looking: &AttentionArgs,
@@ -111,14 +107,15 @@ pub(super) fn backward(
     (dquery, dmemory)
 }
 
-/// Context and weights of one step of each row. Where each finds its keys and values goes over as addresses.
+/// Context and weights of one step of each row. The keys and values of each are passed as addresses.
 pub(super) fn attend_past(
     cuda: &Cuda,
     query: &Tensor,
     width: usize,
     past: KvView,
     how: MultiHead,
-    [context, weights]: [&mut Tensor; 2],
+    context: &mut Tensor,
+    weights: &mut Tensor,
 ) {
     let (rows, longest) = (query.rows(), past.longest());
     let address = |past: RowKv, step: usize| {
@@ -147,6 +144,6 @@ pub(super) fn attend_past(
         context.pointer_mut().into(),
         weights.pointer_mut().into(),
     ];
-    // SAFETY: each address is that of a row's last 2·width numbers, and the tensors have the shapes that were checked.
+    // SAFETY: each address is that of a row's last 2·width elements, and the tensors have the shapes that were checked.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "past"), launch(rows, how.heads, longest), &arguments) };
 }

@@ -1,4 +1,4 @@
-use super::Pooling;
+use super::{Pooled, Pooling};
 use crate::device::Cpu;
 use crate::layout::SequenceLayout;
 use crate::pool::Worker;
@@ -10,9 +10,9 @@ pub(super) fn forward(cpu: &Cpu, x: &Tensor, rows: &SequenceLayout, how: Pooling
     let (total, width) = x.shape();
     let mut y = Tensor::zeros(x.device(), rows.batch(), width);
     cpu.pool.split_rows(rows.batch(), total * width, [y.data_mut()], |share, [y]| {
-        for (place, y) in share.zip(y.chunks_exact_mut(width.max(1))) {
-            for step in 0..rows.length(place) {
-                let x = x.row(rows.row(place, step));
+        for (index, y) in share.zip(y.chunks_exact_mut(width.max(1))) {
+            for step in 0..rows.length(index) {
+                let x = x.row(rows.row(index, step));
                 match how {
                     Pooling::Max if step == 0 => y.copy_from_slice(x),
                     Pooling::Max => y.iter_mut().zip(x).for_each(|(y, x)| *y = if x > y { *x } else { *y }),
@@ -20,7 +20,7 @@ pub(super) fn forward(cpu: &Cpu, x: &Tensor, rows: &SequenceLayout, how: Pooling
                 }
             }
             if how == Pooling::Mean {
-                let length = rows.length(place).max(1) as f32;
+                let length = rows.length(index).max(1) as f32;
                 y.iter_mut().for_each(|y| *y /= length);
             }
         }
@@ -28,34 +28,27 @@ pub(super) fn forward(cpu: &Cpu, x: &Tensor, rows: &SequenceLayout, how: Pooling
     y
 }
 
-/// Hands `dy` to the steps that `y` was made of.
-pub(super) fn backward(
-    cpu: &Cpu,
-    dx: &mut [f32],
-    [x, y]: [&Tensor; 2],
-    dy: &Tensor,
-    rows: &SequenceLayout,
-    how: Pooling,
-    update: Update,
-) {
+/// Sets `dx`, or adds to it.
+pub(super) fn backward(cpu: &Cpu, pooled: Pooled, dy: &Tensor, dx: &mut [f32], update: Update) {
+    let Pooled { x, y, layout, pooling } = pooled;
     let (total, width) = x.shape();
     let to = Grid::over(dx, width);
     cpu.pool.run(cpu.pool.workers_for(total * width), |worker: &Worker| {
         let mut of_step = vec![0.0; width];
-        for place in worker.share(rows.batch(), 1) {
-            let (length, y) = (rows.length(place), y.row(place));
-            let mut left = dy.row(place).to_vec();
-            if how == Pooling::Mean {
+        for index in worker.share(layout.batch(), 1) {
+            let (length, y) = (layout.length(index), y.row(index));
+            let mut left = dy.row(index).to_vec();
+            if pooling == Pooling::Mean {
                 of_step.iter_mut().zip(&left).for_each(|(of_step, dy)| *of_step = dy / length as f32);
             }
-            for row in (0..length).map(|step| rows.row(place, step)) {
-                if how == Pooling::Max {
+            for row in (0..length).map(|step| layout.row(index, step)) {
+                if pooling == Pooling::Max {
                     let both = x.row(row).iter().zip(y);
                     for ((of_step, left), (x, y)) in of_step.iter_mut().zip(&mut left).zip(both) {
                         *of_step = if x == y { std::mem::take(left) } else { 0.0 };
                     }
                 }
-                // SAFETY: the rows of a place belong to one worker.
+                // SAFETY: the rows of a sequence belong to one worker.
                 update.apply(unsafe { to.row_mut(row, 0..width) }, &of_step);
             }
         }

@@ -1,4 +1,4 @@
-use super::Pooling;
+use super::{Pooled, Pooling};
 use crate::cuda::{Cuda, DeviceLayout, Launch, Pointer, Source};
 use crate::layout::SequenceLayout;
 use crate::product::Update;
@@ -19,23 +19,16 @@ pub(super) fn forward(cuda: &Cuda, x: &Tensor, rows: &SequenceLayout, how: Pooli
         width.into(),
         (how == Pooling::Max).into(),
     ];
-    // SAFETY: a row of `x` for each packed row, and one of `y` for each place.
+    // SAFETY: a row of `x` for each packed row, and one of `y` for each sequence.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "forward"), Launch::over(batch * width), &arguments) };
     y
 }
 
-/// Hands `dy` to the steps that `y` was made of.
-pub(super) fn backward(
-    cuda: &Cuda,
-    dx: Pointer,
-    [x, y]: [&Tensor; 2],
-    dy: &Tensor,
-    rows: &SequenceLayout,
-    how: Pooling,
-    update: Update,
-) {
+/// Sets `dx`, or adds to it.
+pub(super) fn backward(cuda: &Cuda, pooled: Pooled, dy: &Tensor, dx: Pointer, update: Update) {
+    let Pooled { x, y, layout, pooling } = pooled;
     let (batch, width) = dy.shape();
-    let rows = DeviceLayout::new(dy.device(), rows);
+    let rows = DeviceLayout::new(dy.device(), layout);
     let arguments = [
         dx.into(),
         x.pointer().into(),
@@ -45,7 +38,7 @@ pub(super) fn backward(
         rows.lengths().into(),
         batch.into(),
         width.into(),
-        (how == Pooling::Max).into(),
+        (pooling == Pooling::Max).into(),
         (update == Update::Add).into(),
     ];
     // SAFETY: as in the forward pass.

@@ -1,12 +1,12 @@
-//! The steps of each sequence become one row: their mean, or the largest of each column.
+//! Pools the steps of each sequence to one row: their mean, or the largest value of each column.
 //!
 //! | | shape |
 //! |---|---|
 //! | `x` | packed rows × width |
-//! | `y` | batch × width, a row for each place |
+//! | `y` | batch × width |
 //!
-//! A sequence of no steps gives zeros. Back, the mean hands `dy / length` to each step; the largest hands `dy` to the step that
-//! it came from, the first of several that are alike.
+//! A sequence of no steps gives zeros. Backward: of the mean, each step gets `dy / length`; of the largest value, the step that it
+//! came from gets `dy`, the first of several that are equal.
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -17,9 +17,10 @@ use crate::device::on_device;
 use crate::layout::SequenceLayout;
 use crate::profile;
 use crate::tape::{Var, record};
+use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// What becomes of the steps.
+/// The function of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// Their mean.
@@ -28,20 +29,29 @@ pub enum Pooling {
     Max,
 }
 
-/// A row for each place; see the [module](self).
-pub fn pool(x: &Var, rows: &Arc<SequenceLayout>, how: Pooling) -> Var {
+/// What the backward pass needs.
+#[derive(Clone, Copy)]
+struct Pooled<'a> {
+    x: &'a Tensor,
+    y: &'a Tensor,
+    layout: &'a SequenceLayout,
+    pooling: Pooling,
+}
+
+/// A row for each sequence; see the [module](self).
+pub fn pool(x: &Var, rows: &Arc<SequenceLayout>, pooling: Pooling) -> Var {
     let _span = profile::span("pool", x.device());
     assert_eq!(x.rows(), rows.total(), "x is {:?} for {} packed rows", x.shape(), rows.total());
     let y = on_device!(x.device(),
-        cpu => cpu::forward(cpu, x.value(), rows, how),
-        cuda => cuda::forward(cuda, x.value(), rows, how));
-    let (input, rows, kept) = (x.clone(), Arc::clone(rows), y.clone());
+        cpu => cpu::forward(cpu, x.value(), rows, pooling),
+        cuda => cuda::forward(cuda, x.value(), rows, pooling));
+    let (input, layout, kept) = (x.clone(), Arc::clone(rows), y.clone());
     let [y] = record(&[x], [y], move |gradients, [dy]| {
         let Some(dy) = dy else { return };
-        let both = [input.value(), &kept];
+        let pooled = Pooled { x: input.value(), y: &kept, layout: &layout, pooling };
         on_device!(input.device(),
-            cpu => gradients.write(&input, |dx, update| cpu::backward(cpu, dx, both, &dy, &rows, how, update)),
-            cuda => gradients.write_cuda(&input, |dx, update| cuda::backward(cuda, dx, both, &dy, &rows, how, update)));
+            cpu => gradients.write(&input, |dx, update| cpu::backward(cpu, pooled, &dy, dx, update)),
+            cuda => gradients.write_cuda(&input, |dx, update| cuda::backward(cuda, pooled, &dy, dx, update)));
     });
     y
 }

@@ -1,14 +1,19 @@
+use super::ResidualInputs;
 use crate::device::Cpu;
 use crate::ops::dropout::DropoutMask;
 use crate::ops::layer_norm::cpu::{Backward, COST, Forward};
+use crate::ops::layer_norm::{NormWeights, Normalized};
+use crate::tape::Var;
 use crate::tensor::Tensor;
 
-/// The outputs, the normalized rows before gain and bias, and the inverse deviation of each row.
+/// The outputs and what the backward pass needs.
 pub(super) fn forward(
     cpu: &Cpu,
-    [x, f, gain, bias]: [&Tensor; 4],
+    inputs: ResidualInputs,
     dropped: Option<&DropoutMask>,
-) -> ([Tensor; 2], Tensor, Tensor) {
+) -> ([Tensor; 2], Normalized) {
+    let ResidualInputs { x, f, weights: NormWeights { gain, bias } } = inputs;
+    let [x, f, gain, bias] = [x, f, gain, bias].map(Var::value);
     let (rows, width) = x.shape();
     let [mut sum, mut y, mut normal] = [(); 3].map(|()| Tensor::scratch(x.device(), rows, width));
     let mut inverse = Tensor::scratch(x.device(), rows, 1);
@@ -23,10 +28,10 @@ pub(super) fn forward(
             inverse[i] = cpu.isa.run(Forward { x: sum, gain: gain.data(), bias: bias.data(), y, normal });
         }
     });
-    ([sum, y], normal, inverse)
+    ([sum, y], Normalized { rows: normal, inverse })
 }
 
-/// The gradient of what is dropped from that of what is left.
+/// The gradient before dropout, from that after it.
 pub(super) fn drop(cpu: &Cpu, ds: &Tensor, dropped: Option<&DropoutMask>) -> Tensor {
     let Some(dropped) = dropped else { return ds.clone() };
     let (rows, width) = ds.shape();
@@ -40,18 +45,19 @@ pub(super) fn drop(cpu: &Cpu, ds: &Tensor, dropped: Option<&DropoutMask>) -> Ten
     df
 }
 
-/// The gradients of `x`, in place of `dy`, and of `f`.
+/// The gradients of `x`, in the memory of `dy`, and of `f`.
 pub(super) fn backward(
     cpu: &Cpu,
     ds: Option<&Tensor>,
     mut dy: Tensor,
-    [gain, normal, inverse]: [&Tensor; 3],
+    gain: &Tensor,
+    normalized: &Normalized,
     dropped: Option<&DropoutMask>,
 ) -> [Tensor; 2] {
     let (rows, width) = dy.shape();
     cpu.pool.split_rows(rows, rows * width * COST, [dy.data_mut()], |share, [dy]| {
         for (row, dy) in share.zip(dy.chunks_exact_mut(width.max(1))) {
-            let (normal, inverse) = (normal.row(row), inverse.data()[row]);
+            let (normal, inverse) = normalized.row(row);
             cpu.isa.run(Backward { dy, gain: gain.data(), normal, inverse });
             if let Some(ds) = ds {
                 dy.iter_mut().zip(ds.row(row)).for_each(|(dy, ds)| *dy += ds);

@@ -1,17 +1,21 @@
+use super::ResidualInputs;
 use crate::cuda::{Cuda, Launch, Source};
 use crate::ops::dropout::DropoutMask;
 use crate::ops::dropout::cuda::Dropping;
-use crate::ops::layer_norm::{self, EPSILON};
+use crate::ops::layer_norm::{self, EPSILON, NormWeights, Normalized};
+use crate::tape::Var;
 use crate::tensor::Tensor;
 
 pub(crate) const SOURCE: Source = layer_norm::cuda::source("residual_norm", include_str!("residual_norm.cu"));
 
-/// The outputs, the normalized rows before gain and bias, and the inverse deviation of each row.
+/// The outputs and what the backward pass needs.
 pub(super) fn forward(
     cuda: &Cuda,
-    [x, f, gain, bias]: [&Tensor; 4],
+    inputs: ResidualInputs,
     dropped: Option<&DropoutMask>,
-) -> ([Tensor; 2], Tensor, Tensor) {
+) -> ([Tensor; 2], Normalized) {
+    let ResidualInputs { x, f, weights: NormWeights { gain, bias } } = inputs;
+    let [x, f, gain, bias] = [x, f, gain, bias].map(Var::value);
     let (rows, width) = x.shape();
     let [mut sum, mut y, mut normal] = [(); 3].map(|()| Tensor::scratch(x.device(), rows, width));
     let mut inverse = Tensor::scratch(x.device(), rows, 1);
@@ -31,10 +35,10 @@ pub(super) fn forward(
     ];
     // SAFETY: a block for each row, and gain and bias are as wide as the rows.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "forward"), Launch::blocks(rows), &arguments) };
-    ([sum, y], normal, inverse)
+    ([sum, y], Normalized { rows: normal, inverse })
 }
 
-/// The gradient of what is dropped from that of what is left.
+/// The gradient before dropout, from that after it.
 pub(super) fn drop(cuda: &Cuda, ds: &Tensor, dropped: Option<&DropoutMask>) -> Tensor {
     if dropped.is_none() {
         return ds.clone();
@@ -51,12 +55,13 @@ pub(super) fn drop(cuda: &Cuda, ds: &Tensor, dropped: Option<&DropoutMask>) -> T
     df
 }
 
-/// The gradients of `x`, in place of `dy`, and of `f`.
+/// The gradients of `x`, in the memory of `dy`, and of `f`.
 pub(super) fn backward(
     cuda: &Cuda,
     ds: Option<&Tensor>,
     mut dy: Tensor,
-    [gain, normal, inverse]: [&Tensor; 3],
+    gain: &Tensor,
+    normalized: &Normalized,
     dropped: Option<&DropoutMask>,
 ) -> [Tensor; 2] {
     let (rows, width) = dy.shape();
@@ -64,8 +69,8 @@ pub(super) fn backward(
         dy.pointer_mut().into(),
         ds.map(Tensor::pointer).into(),
         gain.pointer().into(),
-        normal.pointer().into(),
-        inverse.pointer().into(),
+        normalized.rows.pointer().into(),
+        normalized.inverse.pointer().into(),
         width.into(),
     ];
     // SAFETY: as in the forward pass.
