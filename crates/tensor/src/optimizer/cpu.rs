@@ -58,7 +58,7 @@ impl SpanUpdate<'_> {
 }
 
 struct Adam<'a> {
-    how: AdamStep,
+    step: AdamStep,
     factor: f32,
     weights: &'a mut [f32],
     gradients: &'a [f32],
@@ -70,7 +70,7 @@ impl Kernel for Adam<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let AdamStep { betas: [b1, b2], rate, root, epsilon, keep } = self.how;
+        let AdamStep { betas: [b1, b2], rate, root, epsilon, keep } = self.step;
         let [m, v] = self.moments.map(|moment| moment.chunks_mut(LANES));
         for (((w, g), m), v) in self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES)).zip(m).zip(v)
         {
@@ -90,17 +90,17 @@ pub(super) fn adam(
     update: SpanUpdate,
     weights: &mut [f32],
     moments: [&mut Tensor; 2],
-    how: AdamStep,
+    step: AdamStep,
 ) {
     let factor = factor(update.clip);
     let [m, v] = moments.map(Tensor::data_mut);
     update.split(cpu, [weights, m, v], |gradients, [weights, m, v]| {
-        cpu.isa.run(Adam { how, factor, weights, gradients, moments: [m, v] });
+        cpu.isa.run(Adam { step, factor, weights, gradients, moments: [m, v] });
     });
 }
 
 struct Sgd<'a> {
-    how: SgdStep,
+    step: SgdStep,
     factor: f32,
     weights: &'a mut [f32],
     gradients: &'a [f32],
@@ -112,7 +112,7 @@ impl Kernel for Sgd<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let SgdStep { momentum, rate } = self.how;
+        let SgdStep { momentum, rate } = self.step;
         let weights = self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES));
         for ((w, g), m) in weights.zip(self.moment.chunks_mut(LANES)) {
             let next = V::lit(momentum).mul_add(V::load(m), V::load(g) * V::lit(self.factor));
@@ -122,15 +122,15 @@ impl Kernel for Sgd<'_> {
     }
 }
 
-pub(super) fn sgd(cpu: &Cpu, update: SpanUpdate, weights: &mut [f32], moment: &mut Tensor, how: SgdStep) {
+pub(super) fn sgd(cpu: &Cpu, update: SpanUpdate, weights: &mut [f32], moment: &mut Tensor, step: SgdStep) {
     let factor = factor(update.clip);
     update.split(cpu, [weights, moment.data_mut()], |gradients, [weights, moment]| {
-        cpu.isa.run(Sgd { how, factor, weights, gradients, moment });
+        cpu.isa.run(Sgd { step, factor, weights, gradients, moment });
     });
 }
 
 struct Lion<'a> {
-    how: LionStep,
+    step: LionStep,
     factor: f32,
     weights: &'a mut [f32],
     gradients: &'a [f32],
@@ -142,7 +142,7 @@ impl Kernel for Lion<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let LionStep { betas: [b1, b2], rate, keep } = self.how;
+        let LionStep { betas: [b1, b2], rate, keep } = self.step;
         let weights = self.weights.chunks_mut(LANES).zip(self.gradients.chunks(LANES));
         for ((w, g), m) in weights.zip(self.moment.chunks_mut(LANES)) {
             let (g, before) = (V::load(g) * V::lit(self.factor), V::load(m));
@@ -154,10 +154,10 @@ impl Kernel for Lion<'_> {
     }
 }
 
-pub(super) fn lion(cpu: &Cpu, update: SpanUpdate, weights: &mut [f32], moment: &mut Tensor, how: LionStep) {
+pub(super) fn lion(cpu: &Cpu, update: SpanUpdate, weights: &mut [f32], moment: &mut Tensor, step: LionStep) {
     let factor = factor(update.clip);
     update.split(cpu, [weights, moment.data_mut()], |gradients, [weights, moment]| {
-        cpu.isa.run(Lion { how, factor, weights, gradients, moment });
+        cpu.isa.run(Lion { step, factor, weights, gradients, moment });
     });
 }
 

@@ -53,20 +53,20 @@ pub(super) fn adam(
     update: SpanUpdate,
     weights: Pointer,
     mut moments: [&mut Tensor; 2],
-    how: AdamStep,
+    step: AdamStep,
 ) {
-    let AdamStep { betas: [b1, b2], rate, root, epsilon, keep } = how;
+    let AdamStep { betas: [b1, b2], rate, root, epsilon, keep } = step;
     let constants = [b1, b2, rate, root, epsilon, keep];
     launch_rule(cuda, "adam", update, weights, &mut moments, &constants);
 }
 
-pub(super) fn sgd(cuda: &Cuda, update: SpanUpdate, weights: Pointer, moment: &mut Tensor, how: SgdStep) {
-    let SgdStep { momentum, rate } = how;
+pub(super) fn sgd(cuda: &Cuda, update: SpanUpdate, weights: Pointer, moment: &mut Tensor, step: SgdStep) {
+    let SgdStep { momentum, rate } = step;
     launch_rule(cuda, "sgd", update, weights, &mut [moment], &[momentum, rate]);
 }
 
-pub(super) fn lion(cuda: &Cuda, update: SpanUpdate, weights: Pointer, moment: &mut Tensor, how: LionStep) {
-    let LionStep { betas: [b1, b2], rate, keep } = how;
+pub(super) fn lion(cuda: &Cuda, update: SpanUpdate, weights: Pointer, moment: &mut Tensor, step: LionStep) {
+    let LionStep { betas: [b1, b2], rate, keep } = step;
     launch_rule(cuda, "lion", update, weights, &mut [moment], &[b1, b2, rate, keep]);
 }
 

@@ -94,12 +94,12 @@ impl<'a> ModifierRows<'a> {
 }
 
 impl Attending<'_> {
-    /// Context and weights of `row`, which attends to the source of `reader`.
+    /// Context and weights of `row`, which attends to the source of `sequence`.
     ///
     /// # Safety
-    /// Nobody may write to the row's query, and nobody else may use its weights and context.
-    pub(crate) unsafe fn forward(&self, cpu: &Cpu, row: usize, reader: usize) {
-        for (head, source) in self.memory.at(self.memory.of(reader)).enumerate() {
+    /// No thread may write to the row's query, and no other thread may use its weights and context.
+    pub(crate) unsafe fn forward(&self, cpu: &Cpu, row: usize, sequence: usize) {
+        for (head, source) in self.memory.at(self.memory.of(sequence)).enumerate() {
             // SAFETY: forwarded to the caller.
             let (query, weights, context) = unsafe {
                 (
@@ -125,13 +125,13 @@ pub(crate) struct Readers<'a> {
 impl<'a> Readers<'a> {
     pub(crate) fn new(of: &'a [u32]) -> Readers<'a> {
         let mut sorted: Vec<usize> = (0..of.len()).collect();
-        sorted.sort_by_key(|&reader| of[reader]);
+        sorted.sort_by_key(|&index| of[index]);
         Readers { of, sorted }
     }
 
     pub(crate) fn of(&self, source: usize) -> impl Iterator<Item = usize> {
-        let first = self.sorted.partition_point(|&reader| (self.of[reader] as usize) < source);
-        self.sorted[first..].iter().copied().take_while(move |&reader| self.of[reader] as usize == source)
+        let first = self.sorted.partition_point(|&index| (self.of[index] as usize) < source);
+        self.sorted[first..].iter().copied().take_while(move |&index| self.of[index] as usize == source)
     }
 }
 
@@ -155,18 +155,18 @@ pub(crate) struct AttendingBack<'a> {
 
 impl AttendingBack<'_> {
     /// # Safety
-    /// Nobody may write to the row's gradients of context and weights, nobody else may use its query's, and no other worker may
-    /// be at work on the source of `reader`.
+    /// No thread may write to the row's gradients of context and weights, no other thread may use its query's, and no other worker may
+    /// be at work on the source of `sequence`.
     pub(crate) unsafe fn backward(
         &self,
         cpu: &Cpu,
         worker: &Worker,
         forward: &Attending,
         row: usize,
-        reader: usize,
+        sequence: usize,
     ) {
         let Attending { score, memory, modifiers, .. } = *forward;
-        let at = memory.of(reader);
+        let at = memory.of(sequence);
         for (head, source) in memory.at(at).enumerate() {
             let windowed = if modifiers.window.is_some() { head..head + 1 } else { 0..0 };
             let covered = |columns| if modifiers.coverage.is_some() { columns } else { 0..0 };

@@ -299,7 +299,7 @@ impl<S: Score> Kernel for Scored<S, Forward<'_>> {
 }
 
 /// From the gradients of a head's context and weights to those of query, keys and vector. It is run by the worker that the source belongs
-/// to: nobody else uses the source's rows of `dkeys` at that time.
+/// to: no other thread uses the source's rows of `dkeys` at that time.
 pub(crate) struct Backward<'a> {
     pub(crate) query: &'a [f32],
     pub(crate) vector: &'a [f32],
@@ -432,7 +432,7 @@ fn add<V: Vector>(x: V, to: &mut [f32]) {
 }
 
 /// The gradient of a head's values of one source, from the weights and context gradients of all rows that attend to it. It is run by the worker
-/// that the source belongs to: nobody else uses the source's rows of `dvalues` at that time.
+/// that the source belongs to: no other thread uses the source's rows of `dvalues` at that time.
 pub(crate) struct ValuesBack<'a, R> {
     pub(crate) source: Source<'a>,
     /// The rows that attend to the source.

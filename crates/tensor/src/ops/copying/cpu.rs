@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 const COST: usize = 8;
 
 pub(super) fn forward(cpu: &Cpu, inputs: CopyInputs, how: CrossEntropy, wanted: bool) -> Saved {
-    let CopyInputs { projection, pointer, source, targets } = inputs;
+    let CopyInputs { output_layer, pointer, source, targets } = inputs;
     let (gate, weights, heads) = (pointer.gate.value(), pointer.weights.value(), pointer.heads);
     let (device, rows) = (weights.device(), targets.len());
     let attention = |row: usize| {
@@ -19,7 +19,7 @@ pub(super) fn forward(cpu: &Cpu, inputs: CopyInputs, how: CrossEntropy, wanted: 
     let sure = 1.0 - how.smoothing;
     // The loss of each row, and the vocabulary's fraction of the probability of its target.
     let mut found = Tensor::scratch(device, rows, 2);
-    let of_projection = in_blocks(cpu, projection, wanted, &mut found, |row, logits, found| {
+    let layer_gradients = in_blocks(cpu, output_layer, wanted, &mut found, |row, logits, found| {
         let u = gate.data()[row];
         let copied = attention(row).map_or(f32::NEG_INFINITY, |a| a.ln() - u);
         let (loss, fraction) =
@@ -31,7 +31,7 @@ pub(super) fn forward(cpu: &Cpu, inputs: CopyInputs, how: CrossEntropy, wanted: 
     let [losses, fractions] = [0, 1].map(column);
     let of_rows = Tensor::new(device, rows, 1, &losses);
 
-    let gradients = of_projection.map(|projection| {
+    let gradients = layer_gradients.map(|output_layer| {
         let mut dgate = Tensor::scratch(device, rows, 1);
         let mut dweights = Tensor::zeros(device, rows, weights.columns());
         let scale = how.scale * sure;
@@ -43,7 +43,7 @@ pub(super) fn forward(cpu: &Cpu, inputs: CopyInputs, how: CrossEntropy, wanted: 
             let steps = dweights.data_mut()[own].iter_mut().zip(source.of_row(row).iter().cycle());
             steps.filter(|(_, class)| **class == targets[row]).for_each(|(da, _)| *da = slope);
         }
-        CopyGradients { projection, gate: dgate, weights: dweights }
+        CopyGradients { output_layer, gate: dgate, weights: dweights }
     });
     Saved { loss: total(&of_rows, how.scale), of_rows, gradients }
 }

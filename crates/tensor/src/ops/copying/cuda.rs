@@ -20,7 +20,7 @@ impl SourceIndices {
 }
 
 pub(super) fn forward(cuda: &Cuda, inputs: CopyInputs, how: CrossEntropy, wanted: bool) -> Saved {
-    let CopyInputs { projection, pointer, source, targets } = inputs;
+    let CopyInputs { output_layer, pointer, source, targets } = inputs;
     let (gate, weights) = (pointer.gate.value(), pointer.weights.value());
     let (device, rows) = (weights.device(), targets.len());
     let (indices, target_indices) = (SourceIndices::new(device, source), Indices::new(device, targets));
@@ -41,9 +41,9 @@ pub(super) fn forward(cuda: &Cuda, inputs: CopyInputs, how: CrossEntropy, wanted
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "beside"), Launch::over(rows), &arguments) };
 
     let copied = CopiedTargets { log: &log, fractions: &mut fractions };
-    let (mut of_rows, of_projection) = in_blocks(cuda, projection, targets, how, wanted, Some(copied));
-    let mut gradients = of_projection.map(|projection| CopyGradients {
-        projection,
+    let (mut of_rows, layer_gradients) = in_blocks(cuda, output_layer, targets, how, wanted, Some(copied));
+    let mut gradients = layer_gradients.map(|output_layer| CopyGradients {
+        output_layer,
         gate: Tensor::scratch(device, rows, 1),
         weights: Tensor::scratch(device, rows, weights.columns()),
     });

@@ -27,7 +27,7 @@ pub(crate) mod cuda;
 pub mod reference;
 
 use crate::device::on_device;
-use crate::ops::cross_entropy::{CrossEntropy, Projection, ProjectionGradients, add_scaled};
+use crate::ops::cross_entropy::{CrossEntropy, OutputLayer, OutputLayerGradients, add_scaled};
 use crate::profile;
 use crate::tape::{Var, any_tracked, record};
 use crate::tensor::Tensor;
@@ -117,7 +117,7 @@ impl PointerOutput {
 /// The inputs of the loss.
 #[derive(Clone, Copy)]
 struct CopyInputs<'a> {
-    projection: Projection<'a>,
+    output_layer: OutputLayer<'a>,
     pointer: &'a PointerOutput,
     source: &'a CopySource,
     targets: &'a [u32],
@@ -125,10 +125,10 @@ struct CopyInputs<'a> {
 
 impl<'a> CopyInputs<'a> {
     fn check(self) {
-        let CopyInputs { projection, pointer, source, targets } = self;
-        projection.check(targets);
+        let CopyInputs { output_layer, pointer, source, targets } = self;
+        output_layer.check(targets);
         pointer.check(source, targets.len());
-        let classes = projection.classes();
+        let classes = output_layer.classes();
         for (row, &target) in targets.iter().enumerate().filter(|&(_, &target)| target as usize >= classes) {
             let there = target != NOWHERE && source.of_row(row).contains(&target);
             assert!(there, "target {target} of {classes} classes, and not in its source");
@@ -137,7 +137,7 @@ impl<'a> CopyInputs<'a> {
 
     /// All variables that may get gradients.
     fn vars(self) -> Vec<&'a Var> {
-        [&self.pointer.gate, &self.pointer.weights].into_iter().chain(self.projection.vars()).collect()
+        [&self.pointer.gate, &self.pointer.weights].into_iter().chain(self.output_layer.vars()).collect()
     }
 }
 
@@ -149,7 +149,7 @@ struct Saved {
 
 /// The gradients for a loss whose own gradient is 1.
 struct CopyGradients {
-    projection: ProjectionGradients,
+    output_layer: OutputLayerGradients,
     gate: Tensor,
     weights: Tensor,
 }
@@ -165,8 +165,8 @@ pub fn copy_loss(
     how: CrossEntropy,
 ) -> (Var, Tensor) {
     let _span = profile::span("copy_loss", x.device());
-    let projection = Projection { x, weight, bias };
-    let inputs = CopyInputs { projection, pointer: pointing, source: copied, targets };
+    let output_layer = OutputLayer { x, weight, bias };
+    let inputs = CopyInputs { output_layer, pointer: pointing, source: copied, targets };
     inputs.check();
     let wanted = any_tracked(&inputs.vars());
     let saved = on_device!(x.device(),
@@ -178,7 +178,7 @@ pub fn copy_loss(
             let (Some(dloss), Some(unscaled)) = (dloss, saved.gradients) else { return };
             let of_pointer = [&unscaled.gate, &unscaled.weights];
             for (var, unscaled) in
-                vars.iter().zip(of_pointer.into_iter().chain(unscaled.projection.tensors()))
+                vars.iter().zip(of_pointer.into_iter().chain(unscaled.output_layer.tensors()))
             {
                 add_scaled(gradients, var, unscaled, &dloss);
             }

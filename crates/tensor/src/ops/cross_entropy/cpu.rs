@@ -1,4 +1,4 @@
-use super::{CrossEntropy, Projection, ProjectionGradients, Saved};
+use super::{CrossEntropy, OutputLayer, OutputLayerGradients, Saved};
 use crate::device::Cpu;
 use crate::lane::{Kernel, LANES, Vector};
 use crate::ops::linear::fill_rows;
@@ -14,13 +14,13 @@ const COST: usize = 8;
 
 pub(super) fn forward(
     cpu: &Cpu,
-    projection: Projection,
+    output_layer: OutputLayer,
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
 ) -> Saved {
-    let mut of_rows = Tensor::scratch(projection.x.device(), targets.len(), 1);
-    let gradients = in_blocks(cpu, projection, wanted, &mut of_rows, |row, logits, loss| {
+    let mut of_rows = Tensor::scratch(output_layer.x.device(), targets.len(), 1);
+    let gradients = in_blocks(cpu, output_layer, wanted, &mut of_rows, |row, logits, loss| {
         let row = Row { logits, target: targets[row] as usize, copied: f32::NEG_INFINITY, how, wanted };
         loss[0] = cpu.isa.run(row).0;
     });
@@ -37,17 +37,17 @@ pub(crate) fn total(losses: &Tensor, scale: f32) -> Tensor {
 /// wanted, it replaces the logits by their gradients.
 pub(crate) fn in_blocks(
     cpu: &Cpu,
-    projection: Projection,
+    output_layer: OutputLayer,
     wanted: bool,
     of_rows: &mut Tensor,
     of_row: impl Fn(usize, &mut [f32], &mut [f32]) + Sync,
-) -> Option<ProjectionGradients> {
-    let Projection { x, weight, bias } = projection;
+) -> Option<OutputLayerGradients> {
+    let OutputLayer { x, weight, bias } = output_layer;
     let (x, weight, bias) = (x.value(), weight.value(), bias.map(Var::value));
     let (device, rows, (classes, inputs)) = (x.device(), x.rows(), weight.shape());
     let block = rows_of_blocks(BLOCK / classes.max(1)).min(rows.max(1));
     let mut logits = Tensor::scratch(device, block, classes);
-    let mut gradients = wanted.then(|| ProjectionGradients {
+    let mut gradients = wanted.then(|| OutputLayerGradients {
         x: Tensor::scratch(device, rows, inputs),
         weight: Tensor::zeros(device, classes, inputs),
         bias: Tensor::zeros(device, 1, classes),

@@ -1,4 +1,4 @@
-use super::{CrossEntropy, Projection, ProjectionGradients, Saved};
+use super::{CrossEntropy, OutputLayer, OutputLayerGradients, Saved};
 use crate::cuda::{Cuda, Factor, Indices, Launch, Pointer, Source, View};
 use crate::ops::sums::cuda::column_sums;
 use crate::product::Update;
@@ -12,12 +12,12 @@ const BLOCK: usize = 256 << 20;
 
 pub(super) fn forward(
     cuda: &Cuda,
-    projection: Projection,
+    output_layer: OutputLayer,
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
 ) -> Saved {
-    let (of_rows, gradients) = in_blocks(cuda, projection, targets, how, wanted, None);
+    let (of_rows, gradients) = in_blocks(cuda, output_layer, targets, how, wanted, None);
     Saved { loss: total(cuda, &of_rows, how.scale), of_rows, gradients }
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct CopiedTargets<'a> {
 /// Computes the rows in blocks: the loss of each, and the gradients.
 pub(crate) fn in_blocks(
     cuda: &Cuda,
-    projection: Projection,
+    output_layer: OutputLayer,
     targets: &[u32],
     how: CrossEntropy,
     wanted: bool,
     copied: Option<CopiedTargets>,
-) -> (Tensor, Option<ProjectionGradients>) {
-    let Projection { x, weight, bias } = projection;
+) -> (Tensor, Option<OutputLayerGradients>) {
+    let OutputLayer { x, weight, bias } = output_layer;
     let (x, weight, bias) = (x.value(), weight.value(), bias.map(Var::value));
     let (log_copied, fractions) =
         copied.map(|CopiedTargets { log, fractions }| (log.pointer(), fractions.pointer_mut())).unzip();
@@ -46,7 +46,7 @@ pub(crate) fn in_blocks(
     let block = (BLOCK / classes.max(1)).clamp(64, rows.max(64));
     let mut logits = Tensor::scratch(device, block.min(rows), classes);
     let mut of_rows = Tensor::scratch(device, rows, 1);
-    let mut gradients = wanted.then(|| ProjectionGradients {
+    let mut gradients = wanted.then(|| OutputLayerGradients {
         x: Tensor::scratch(device, rows, inputs),
         weight: Tensor::scratch(device, classes, inputs),
         bias: Tensor::scratch(device, 1, classes),

@@ -1,4 +1,4 @@
-//! Output projection, softmax and cross-entropy in one: `loss = scale · Σ_i −log P(target_i | x_i)`.
+//! Output layer, softmax and cross-entropy in one: `loss = scale · Σ_i −log P(target_i | x_i)`.
 //!
 //! `P(k | x) = softmax_k(W·x + b)`. With label smoothing `ε`, the target is not one class but a mixture:
 //! `loss_i = −(1−ε)·log P(target_i) − ε/classes · Σ_k log P(k)`.
@@ -33,15 +33,15 @@ pub struct CrossEntropy {
     pub smoothing: f32,
 }
 
-/// The output projection, from which the logits `W·x + b` are computed.
+/// The output layer, from which the logits `W·x + b` are computed.
 #[derive(Clone, Copy)]
-pub(crate) struct Projection<'a> {
+pub(crate) struct OutputLayer<'a> {
     pub(crate) x: &'a Var,
     pub(crate) weight: &'a Var,
     pub(crate) bias: Option<&'a Var>,
 }
 
-impl<'a> Projection<'a> {
+impl<'a> OutputLayer<'a> {
     /// The number of classes.
     pub(crate) fn classes(self) -> usize {
         self.weight.rows()
@@ -49,7 +49,7 @@ impl<'a> Projection<'a> {
 
     /// Panics where the shapes do not fit each other or one target per row.
     pub(crate) fn check(self, targets: &[u32]) {
-        let (Projection { x, weight, bias }, classes) = (self, self.classes());
+        let (OutputLayer { x, weight, bias }, classes) = (self, self.classes());
         assert_eq!(x.columns(), weight.columns(), "x is {:?}, W is {:?}", x.shape(), weight.shape());
         assert_eq!(x.rows(), targets.len(), "a target for each row");
         bias.into_iter().for_each(|bias| assert_eq!(bias.shape(), (1, classes), "b for {classes} classes"));
@@ -64,18 +64,18 @@ impl<'a> Projection<'a> {
 struct Saved {
     loss: Tensor,
     of_rows: Tensor,
-    gradients: Option<ProjectionGradients>,
+    gradients: Option<OutputLayerGradients>,
 }
 
-/// The gradients of a [`Projection`] for a loss whose own gradient is 1.
-pub(crate) struct ProjectionGradients {
+/// The gradients of a [`OutputLayer`] for a loss whose own gradient is 1.
+pub(crate) struct OutputLayerGradients {
     pub(crate) x: Tensor,
     pub(crate) weight: Tensor,
     pub(crate) bias: Tensor,
 }
 
-impl ProjectionGradients {
-    /// In the order of [`Projection::vars`].
+impl OutputLayerGradients {
+    /// In the order of [`OutputLayer::vars`].
     pub(crate) fn tensors(&self) -> [&Tensor; 3] {
         [&self.x, &self.weight, &self.bias]
     }
@@ -97,19 +97,19 @@ pub fn cross_entropy(
     how: CrossEntropy,
 ) -> (Var, Tensor) {
     let _span = profile::span("cross_entropy", x.device());
-    let projection = Projection { x, weight, bias };
-    projection.check(targets);
-    let classes = projection.classes();
+    let output_layer = OutputLayer { x, weight, bias };
+    output_layer.check(targets);
+    let classes = output_layer.classes();
     if let Some(target) = targets.iter().find(|&&target| target as usize >= classes) {
         panic!("target {target} of {classes} classes");
     }
-    let inputs: Vec<&Var> = projection.vars().collect();
+    let inputs: Vec<&Var> = output_layer.vars().collect();
     let wanted = any_tracked(&inputs);
     let saved = on_device!(x.device(),
-        cpu => cpu::forward(cpu, projection, targets, how, wanted),
-        cuda => cuda::forward(cuda, projection, targets, how, wanted));
+        cpu => cpu::forward(cpu, output_layer, targets, how, wanted),
+        cuda => cuda::forward(cuda, output_layer, targets, how, wanted));
     let [loss] = record(&inputs, [saved.loss], {
-        let inputs: Vec<Var> = projection.vars().cloned().collect();
+        let inputs: Vec<Var> = output_layer.vars().cloned().collect();
         move |gradients, [dloss]| {
             let (Some(dloss), Some(unscaled)) = (dloss, saved.gradients) else { return };
             for (input, unscaled) in inputs.iter().zip(unscaled.tensors()) {

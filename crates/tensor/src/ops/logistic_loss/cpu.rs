@@ -7,8 +7,8 @@ pub(super) fn forward(z: &Tensor, targets: &[bool], scale: f32) -> (Tensor, Tens
     let softplus = |x: f32| x.max(0.0) + (-x.abs()).exp().ln_1p();
     let row = |(&z, &target): (&f32, &bool)| softplus(if target { -z } else { z });
     let losses: Vec<f32> = z.data().iter().zip(targets).map(row).collect();
-    let of_rows = Tensor::new(z.device(), losses.len(), 1, &losses);
-    (total(&of_rows, scale), of_rows)
+    let losses = Tensor::new(z.device(), losses.len(), 1, &losses);
+    (total(&losses, scale), losses)
 }
 
 /// `dz`, from the gradient of the loss.

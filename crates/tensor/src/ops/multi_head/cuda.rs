@@ -17,16 +17,16 @@ fn launch(rows: usize, heads: usize, steps: usize) -> Launch {
 }
 
 /// The layouts of both sides, and the source of each sequence.
-struct Packed {
+struct Layouts {
     rows: DeviceLayout,
     sources: DeviceLayout,
     of: Indices,
 }
 
-impl Packed {
-    fn new(looking: &AttentionArgs) -> Packed {
+impl Layouts {
+    fn new(looking: &AttentionArgs) -> Layouts {
         let device = looking.query.device();
-        Packed {
+        Layouts {
             rows: DeviceLayout::new(device, &looking.rows),
             sources: DeviceLayout::new(device, &looking.sources),
             of: Indices::new(device, &looking.of),
@@ -66,13 +66,13 @@ pub(super) fn forward(
     let mut context = Tensor::scratch(device, total, looking.width);
     let mut log_sums = Tensor::scratch(device, total, heads);
     let mut weights = weights.then(|| Tensor::zeros(device, total, heads * steps));
-    let packed = Packed::new(looking);
+    let layouts = Layouts::new(looking);
     let outputs = [
         context.pointer_mut().into(),
         log_sums.pointer_mut().into(),
         weights.as_mut().map(Tensor::pointer_mut).into(),
     ];
-    let arguments = [&packed.arguments(looking)[..], &outputs].concat();
+    let arguments = [&layouts.arguments(looking)[..], &outputs].concat();
     // SAFETY: the tensors have the shapes that `look` has checked.
     unsafe { cuda.launch(cuda.kernel(&SOURCE, "forward"), launch(total, heads, steps), &arguments) };
     (context, log_sums, weights)
@@ -90,14 +90,14 @@ pub(super) fn backward(
     let mut dquery = Tensor::scratch(device, query.rows(), query.columns());
     let mut dmemory = (!looking.is_self()).then(|| Tensor::scratch(device, memory.rows(), memory.columns()));
     let mut inner = Tensor::scratch(device, rows.total(), how.heads);
-    let packed = Packed::new(looking);
+    let layouts = Layouts::new(looking);
     let readers = Readers::new(device, sources.batch(), of, rows);
     let to_query = dquery.pointer_mut();
     let to_memory = dmemory.as_mut().map_or(to_query, Tensor::pointer_mut);
     let kept = [dcontext.pointer().into(), log_sums.pointer().into(), inner.pointer_mut().into()];
-    let of_query = [&packed.arguments(looking)[..], &kept, &[to_query.into()]].concat();
+    let of_query = [&layouts.arguments(looking)[..], &kept, &[to_query.into()]].concat();
     let of_readers = [to_memory.into(), readers.starts().into(), readers.rows().into()];
-    let of_memory = [&packed.arguments(looking)[..], &kept, &of_readers].concat();
+    let of_memory = [&layouts.arguments(looking)[..], &kept, &of_readers].concat();
     let blocks = |rows| launch(rows, how.heads, sources.steps());
     // SAFETY: as in the forward pass; every reader is a row of the queries.
     unsafe {

@@ -123,13 +123,13 @@ struct ForwardLoop<'a> {
     isa: Isa,
     layers: Vec<LayerLoop<'a>>,
     packs: &'a [Packs],
-    projection: Option<Projection<'a>>,
+    query_product: Option<QueryProduct<'a>>,
     attending: Attending<'a>,
     first_context: Grid<'a>,
 }
 
 /// The queries that are projected from the states, and `W_query`.
-struct Projection<'a> {
+struct QueryProduct<'a> {
     queries: Grid<'a>,
     weight: &'a Packed,
 }
@@ -138,16 +138,16 @@ impl ForwardLoop<'_> {
     /// A worker's part of a step: every layer, then the query, then attention.
     ///
     /// # Safety
-    /// All workers must take all steps in order, and nobody else may use the tensors of the loop.
+    /// All workers must take all steps in order, and no other thread may use the tensors of the loop.
     unsafe fn step(&self, cpu: &Cpu, worker: &Worker, step: &Step) {
         for layer in 0..self.layers.len() {
             // SAFETY: forwarded to the caller.
             unsafe { self.layer(worker, step, layer) };
             worker.barrier();
         }
-        if let Some(projection) = &self.projection {
+        if let Some(query_product) = &self.query_product {
             // SAFETY: forwarded to the caller; the barrier completes the states.
-            unsafe { self.project(worker, step, projection) };
+            unsafe { self.project(worker, step, query_product) };
             worker.barrier();
         }
         for row in worker.deal_blocks(step.rows.len(), 1).flatten() {
@@ -160,7 +160,7 @@ impl ForwardLoop<'_> {
     /// A layer's gates and cell, for the units of a worker.
     ///
     /// # Safety
-    /// The context before the step and the layer below must be complete, and nobody else may use the units dealt to this worker.
+    /// The context before the step and the layer below must be complete, and no other thread may use the units dealt to this worker.
     unsafe fn layer(&self, worker: &Worker, step: &Step, index: usize) {
         let (layer, first, rows) = (&self.layers[index], step.rows.start, step.rows.len());
         let input = match index {
@@ -184,9 +184,9 @@ impl ForwardLoop<'_> {
     /// The queries of a step, some columns for each worker.
     ///
     /// # Safety
-    /// The step's states must be complete, and nobody else may use the columns dealt to this worker.
-    unsafe fn project(&self, worker: &Worker, step: &Step, projection: &Projection) {
-        let Projection { queries, weight } = projection;
+    /// The step's states must be complete, and no other thread may use the columns dealt to this worker.
+    unsafe fn project(&self, worker: &Worker, step: &Step, query_product: &QueryProduct) {
+        let QueryProduct { queries, weight } = query_product;
         let (first, top) = (step.rows.start, &self.layers[self.layers.len() - 1]);
         // SAFETY: the states are complete.
         let states = unsafe { top.output().at(first, 0).mat(step.rows.len(), top.hidden) };
@@ -200,10 +200,10 @@ impl ForwardLoop<'_> {
 pub(super) fn forward(cpu: &Cpu, inputs: ScanInputs, parents: Option<Parents>) -> Saved {
     let ScanInputs { scan, x, layout, start, memory } = inputs;
     let (device, total, hidden) = (x.device(), layout.total(), scan.hidden());
-    let (depth, width) = memory.columns();
+    let (key_columns, width) = memory.columns();
     let (gates, packs) = gates_and_packs(cpu, inputs, parents);
     let mut layers = layers_before_loop(inputs, gates);
-    let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
+    let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, key_columns));
     let query_pack = scan.query.as_ref().map(|query| query.packed_whole(true));
     let mut contexts = Tensor::scratch(device, total, width);
     let mut weights = Tensor::scratch(device, total, memory.weight_columns());
@@ -237,9 +237,9 @@ pub(super) fn forward(cpu: &Cpu, inputs: ScanInputs, parents: Option<Parents>) -
         isa: cpu.isa,
         layers: loops,
         packs: &packs,
-        projection: query_grid
+        query_product: query_grid
             .zip(query_pack.as_deref())
-            .map(|(queries, weight)| Projection { queries, weight }),
+            .map(|(queries, weight)| QueryProduct { queries, weight }),
         attending,
         first_context: start.context.value().grid(),
     };
@@ -274,7 +274,7 @@ impl BackwardLoop<'_> {
     /// A worker's part of a step: attention, then the layers from the last to the first, then the context before the step.
     ///
     /// # Safety
-    /// All workers must take all steps in reverse order, and nobody else may use the tensors of the loop. `next` is the step after
+    /// All workers must take all steps in reverse order, and no other thread may use the tensors of the loop. `next` is the step after
     /// this one, whose gates' gradients are complete.
     unsafe fn step(&self, cpu: &Cpu, worker: &Worker, step: &Step, next: Option<&Step>) {
         let (first, rows) = (step.rows.start, step.rows.len());
@@ -302,7 +302,7 @@ impl BackwardLoop<'_> {
     /// and replaces the gates by their gradients.
     ///
     /// # Safety
-    /// The gradients of the query, of the layer above and of the gates of the next step must be complete, and nobody else may use
+    /// The gradients of the query, of the layer above and of the gates of the next step must be complete, and no other thread may use
     /// the units dealt to this worker.
     unsafe fn layer(&self, worker: &Worker, step: &Step, next: Option<&Step>, index: usize) {
         let (layer, rows) = (&self.layers[index], step.rows.len());
@@ -329,7 +329,7 @@ impl BackwardLoop<'_> {
     /// Adds to some columns of `to` what comes from the gates of the layer whose input they are.
     ///
     /// # Safety
-    /// The gradients of the layer's gates must be complete, and nobody else may use these columns.
+    /// The gradients of the layer's gates must be complete, and no other thread may use these columns.
     unsafe fn add_from_layer(&self, index: usize, step: &Step, to: Grid, columns: &Range<usize>) {
         let gates = self.layers[index].slots.at(step.rows.start, 0);
         let packs = &self.packs[index].input;
@@ -340,7 +340,7 @@ impl BackwardLoop<'_> {
     /// A worker's part of the gradients of the first states, after all steps.
     ///
     /// # Safety
-    /// The gates' gradients of the first step must be complete, and nobody else may use the tensors of the loop.
+    /// The gates' gradients of the first step must be complete, and no other thread may use the tensors of the loop.
     unsafe fn to_start(&self, worker: &Worker, first: Option<&Step>) {
         for (layer, running) in self.layers.iter().zip(&self.running) {
             for units in worker.deal_blocks(layer.hidden, PANEL) {
@@ -460,7 +460,7 @@ fn layer_gradients(
 /// `to += from` in some columns of the first rows.
 ///
 /// # Safety
-/// Nobody may write to these columns of `from`, and nobody else may use those of `to`.
+/// No thread may write to these columns of `from`, and no other thread may use those of `to`.
 unsafe fn add_rows(to: Grid, from: Grid, rows: usize, columns: &Range<usize>) {
     for row in 0..rows {
         // SAFETY: forwarded to the caller.

@@ -92,12 +92,12 @@ impl ForwardLoop<'_> {
     /// Projects the states to queries where there is a `W_query`; returns the pointer to the queries.
     fn step_query(&self, step: &Step) -> Pointer {
         let ScanInputs { scan, memory, .. } = self.inputs;
-        let (first, hidden, (depth, _)) = (step.rows.start, scan.hidden(), memory.columns());
-        let query = self.queries.at(first * depth);
+        let (first, hidden, (key_columns, _)) = (step.rows.start, scan.hidden(), memory.columns());
+        let query = self.queries.at(first * key_columns);
         if let Some(weight) = &scan.query {
             let top = self.layers[self.layers.len() - 1].states.output();
             let states = View::new(top.at(first * hidden), step.rows.len(), hidden);
-            self.cuda.multiply(query, depth, states, weight.value().view().transposed(), Update::Set);
+            self.cuda.multiply(query, key_columns, states, weight.value().view().transposed(), Update::Set);
         }
         query
     }
@@ -105,9 +105,9 @@ impl ForwardLoop<'_> {
 
 pub(super) fn forward(cuda: &Cuda, inputs: ScanInputs) -> Saved {
     let ScanInputs { scan, x, layout, memory, .. } = inputs;
-    let (device, total, (depth, width)) = (x.device(), layout.total(), memory.columns());
+    let (device, total, (key_columns, width)) = (x.device(), layout.total(), memory.columns());
     let mut layers = layers_before_loop(cuda, inputs);
-    let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, depth));
+    let mut queries = scan.query.as_ref().map(|_| Tensor::scratch(device, total, key_columns));
     let mut contexts = Tensor::scratch(device, total, width);
     let mut weights = Tensor::scratch(device, total, memory.weight_columns());
 
@@ -166,13 +166,13 @@ impl BackwardLoop<'_> {
     /// Those of a step's rows.
     fn attention_gradients(&self, step: &Step) -> AttendingGradients {
         let (first, memory) = (step.rows.start, self.inputs.memory);
-        let ((depth, width), steps) = (memory.columns(), memory.weight_columns());
+        let ((key_columns, width), steps) = (memory.columns(), memory.weight_columns());
         let AttendingGradients { dcontext, dweights, denergies, dquery } = self.gradients;
         AttendingGradients {
             dcontext: dcontext.at(first * width),
             dweights: dweights.map(|pointer| pointer.at(first * steps)),
             denergies: denergies.at(first * steps),
-            dquery: dquery.at(first * depth),
+            dquery: dquery.at(first * key_columns),
         }
     }
 
@@ -188,13 +188,13 @@ impl BackwardLoop<'_> {
 
     fn step_layers(&self, step: &Step, next: Option<&Step>, dquery: Pointer) {
         let ScanInputs { scan, memory, .. } = self.inputs;
-        let (rows, top, (depth, _)) = (step.rows.len(), self.layers.len() - 1, memory.columns());
+        let (rows, top, (key_columns, _)) = (step.rows.len(), self.layers.len() - 1, memory.columns());
         if scan.query.is_none() {
             put_numbers(self.cuda, self.running[top].output(), dquery, rows * scan.hidden(), Update::Add);
         }
         for (i, layer) in self.layers.iter().enumerate().rev() {
             let above = if i == top {
-                self.query_weight.as_ref().map(|weight| (View::new(dquery, rows, depth), weight))
+                self.query_weight.as_ref().map(|weight| (View::new(dquery, rows, key_columns), weight))
             } else {
                 Some((self.layers[i + 1].gates(step, rows), &self.inner_weights[i + 1]))
             };

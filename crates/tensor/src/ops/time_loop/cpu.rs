@@ -52,7 +52,7 @@ pub(crate) fn gate_packs(
 /// Adds `a`'s term to the units `units` of all gates.
 ///
 /// # Safety
-/// Nobody else may use these units of the gates' rows.
+/// No other thread may use these units of the gates' rows.
 pub(crate) unsafe fn add_to_gates(
     isa: Isa,
     gates: Grid,
@@ -71,7 +71,7 @@ pub(crate) unsafe fn add_to_gates(
 /// The backward pass of [`add_to_gates`]: `target += Σ gates' gradients · weight`, for the columns `columns`.
 ///
 /// # Safety
-/// Nobody may write to the gates, and nobody else may use these columns of the target.
+/// No thread may write to the gates, and no other thread may use these columns of the target.
 pub(crate) unsafe fn add_from_gates(
     isa: Isa,
     target: Grid,
@@ -86,7 +86,7 @@ pub(crate) unsafe fn add_from_gates(
     }
     for (gate, packed) in packs.iter().enumerate() {
         let hidden = packed.depth();
-        // SAFETY: nobody writes to the gates.
+        // SAFETY: no thread writes to the gates.
         let a = unsafe { gates.at(0, slot(gate) * hidden).mat(rows, hidden) };
         // SAFETY: the panels hold just these columns.
         unsafe { multiply_panels(isa, target, a, packed, panels(columns), Update::Add) };
@@ -158,7 +158,7 @@ impl<'a> LayerLoop<'a> {
     /// The step for the units of a worker.
     ///
     /// # Safety
-    /// The state before the step must be complete, and nobody else may use these units of the step's gates and states.
+    /// The state before the step must be complete, and no other thread may use these units of the step's gates and states.
     pub(crate) unsafe fn forward(&self, step: &Step, units: &Range<usize>) {
         for (places, before) in runs(step, &self.states, self.start.as_ref()) {
             if places.is_empty() {
@@ -184,7 +184,7 @@ impl<'a> LayerLoop<'a> {
     /// to the gradient of its state.
     ///
     /// # Safety
-    /// The gradients of the gates of the next step must be complete, and nobody else may use these units of the step's gates
+    /// The gradients of the gates of the next step must be complete, and no other thread may use these units of the step's gates
     /// and of the running gradient.
     pub(crate) unsafe fn backward(
         &self,
@@ -215,7 +215,7 @@ impl<'a> LayerLoop<'a> {
     /// The backward pass of the gates to the state before the step, if there is a step: adds to the running gradient of `h`.
     ///
     /// # Safety
-    /// The gradients of the step's gates must be complete, and nobody else may use these units of `running`.
+    /// The gradients of the step's gates must be complete, and no other thread may use these units of `running`.
     pub(crate) unsafe fn backward_to_state(
         &self,
         step: Option<&Step>,
