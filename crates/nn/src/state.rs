@@ -209,7 +209,7 @@ impl StateTensor {
     }
 }
 
-/// Cuts or pads with zeros each of some blocks of columns to a width.
+/// Shortens each of some blocks of columns to a width, or pads it with zeros.
 pub(crate) fn resize_blocks(x: &Var, blocks: usize, width: usize) -> Var {
     let old = x.columns() / blocks;
     if old == width {

@@ -60,7 +60,7 @@ impl<M: AutoregressiveModel> DecodeBatch<M> {
     }
 
     /// Adds sources. They are encoded together in the next step.
-    pub fn add(&mut self, inputs: Vec<(RequestId, SearchInput)>) {
+    pub fn add(&mut self, inputs: impl IntoIterator<Item = (RequestId, SearchInput)>) {
         self.added.extend(inputs);
     }
 

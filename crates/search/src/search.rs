@@ -29,7 +29,7 @@ pub fn search<M: AutoregressiveModel>(
 }
 
 /// Returns the outputs of each input, or why there can be none. Inputs of similar length are searched together, in blocks of
-/// `batch_tokens`.
+/// `batch_tokens`: to let inputs join as others leave is as fast, not faster.
 pub fn search_inputs<M: AutoregressiveModel>(
     model: &M,
     inputs: Vec<SearchInput>,
@@ -37,11 +37,11 @@ pub fn search_inputs<M: AutoregressiveModel>(
 ) -> Vec<Result<Vec<Hypothesis>, String>> {
     let lengths: Vec<(usize, usize)> = inputs.iter().map(|input| (input.tokens.len(), 0)).collect();
     let mut found = vec![Ok(Vec::new()); inputs.len()];
-    let mut waiting: Vec<Option<SearchInput>> = inputs.into_iter().map(Some).collect();
+    let mut inputs: Vec<Option<SearchInput>> = inputs.into_iter().map(Some).collect();
     let mut batch = DecodeBatch::new(model);
     for block in in_order(&lengths, batch_tokens) {
-        let input = |i: u32| Some((RequestId(i.into()), waiting[i as usize].take()?));
-        batch.add(block.into_iter().filter_map(input).collect());
+        let input = |i: u32| Some((RequestId(i.into()), inputs[i as usize].take()?));
+        batch.add(block.into_iter().filter_map(input));
         while !batch.is_empty() {
             batch.step().into_iter().for_each(|(id, event)| found[id.0 as usize] = event.into_result());
         }

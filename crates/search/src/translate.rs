@@ -80,9 +80,9 @@ pub struct Translation {
     pub cut: bool,
     /// Set where the output reached the length limit before its end.
     pub truncated: bool,
-    /// The source's tokens, to be read.
+    /// The source's tokens as text.
     pub source_tokens: Vec<String>,
-    /// The target's tokens, to be read.
+    /// The target's tokens as text.
     pub target_tokens: Vec<String>,
     /// The attention weights of each target token on the source tokens; empty without attention, or where it is not needed.
     pub attention: Vec<Vec<f32>>,

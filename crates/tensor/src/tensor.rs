@@ -5,6 +5,7 @@ use crate::cuda::Pointer;
 use crate::device::{Device, on_device};
 use crate::memory::Buffer;
 use crate::product::{Mat, Packed};
+use crate::profile;
 use crate::shared::Grid;
 use std::fmt;
 use std::ops::Range;
@@ -142,8 +143,9 @@ impl Tensor {
         self.data.device()
     }
 
-    /// A copy of the numbers, row after row.
+    /// Copies the values to the host, row after row.
     pub fn to_vec(&self) -> Vec<f32> {
+        let _span = profile::span("to_host", self.device());
         self.numbers(0..self.rows * self.columns)
     }
 

@@ -1,6 +1,6 @@
 //! The model card: what a folder holds, what it was made of, and how well it does.
 
-use crate::checkpoint::State;
+use crate::checkpoint::Progress;
 use crate::event::DatasetSummary;
 use couplet_tensor::Device;
 use std::fmt;
@@ -11,7 +11,7 @@ pub(crate) struct Card<'a> {
     /// The resolved config.
     pub(crate) config: &'a str,
     pub(crate) parameters: usize,
-    pub(crate) state: &'a State,
+    pub(crate) state: &'a Progress,
     pub(crate) device: &'a Device,
     pub(crate) command: Option<&'a str>,
 }

@@ -33,7 +33,7 @@ pub(crate) type Shapes = BTreeMap<String, (usize, usize)>;
 /// Where a run stands, besides its weights and what the optimizer remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct State {
+pub(crate) struct Progress {
     /// The version of the program that wrote it.
     pub(crate) version: String,
     /// A checksum of the training data: batches are numbers of its examples.
@@ -80,10 +80,10 @@ pub(crate) struct Best {
     pub(crate) loss: f64,
 }
 
-impl State {
+impl Progress {
     /// Before the first update.
-    pub(crate) fn new([data, valid]: [u32; 2]) -> State {
-        State {
+    pub(crate) fn new([data, valid]: [u32; 2]) -> Progress {
+        Progress {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             data,
             valid: Some(valid),
@@ -104,11 +104,11 @@ impl State {
     }
 
     /// As it is for a run that is checked with these examples. What others gave says nothing of how good the next validation is.
-    pub(crate) fn checked_with(self, valid: Option<u32>) -> State {
+    pub(crate) fn checked_with(self, valid: Option<u32>) -> Progress {
         if !self.is_checked_with_others(valid) {
-            return State { valid, ..self };
+            return Progress { valid, ..self };
         }
-        State { valid, best: None, validated: None, without_improvement: 0, plateau: 0, ..self }
+        Progress { valid, best: None, validated: None, without_improvement: 0, plateau: 0, ..self }
     }
 
     /// Whether it was checked with other examples than these, as far as is known.
@@ -120,7 +120,7 @@ impl State {
 /// What was read.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
-    pub(crate) state: State,
+    pub(crate) state: Progress,
     pub(crate) tensors: BTreeMap<String, Vec<f32>>,
     shapes: BTreeMap<String, Vec<usize>>,
 }
@@ -193,7 +193,7 @@ fn checksum<'a>(state: &str, tensors: impl Iterator<Item = (&'a str, &'a TensorV
 }
 
 /// Writes a checkpoint as a whole or not at all.
-pub(crate) fn write(path: &Path, state: &State, tensors: &BTreeMap<String, Tensor>) -> io::Result<()> {
+pub(crate) fn write(path: &Path, state: &Progress, tensors: &BTreeMap<String, Tensor>) -> io::Result<()> {
     let state = toml::to_string(state).map_err(io::Error::other)?;
     let bytes_of =
         |tensor: &Tensor| -> Vec<u8> { tensor.to_vec().into_iter().flat_map(f32::to_le_bytes).collect() };
@@ -244,9 +244,9 @@ mod tests {
     use super::*;
     use couplet_tensor::Device;
 
-    fn example() -> (State, BTreeMap<String, Tensor>) {
+    fn example() -> (Progress, BTreeMap<String, Tensor>) {
         let best = Best { update: 4, goodness: -0.1, loss: 0.1 };
-        let state = State { update: 7, seconds: 0.1 + 0.2, best: Some(best), ..State::new([9, 8]) };
+        let state = Progress { update: 7, seconds: 0.1 + 0.2, best: Some(best), ..Progress::new([9, 8]) };
         let tensor =
             |rows: usize, numbers: &[f32]| Tensor::new(&Device::cpu(), rows, numbers.len() / rows, numbers);
         let weights = tensor(2, &[1.0, -0.0, f32::MIN_POSITIVE, 3.0]);
@@ -306,9 +306,9 @@ mod tests {
     fn other_examples_to_check_with_begin_anew() {
         let (state, _) = example();
         assert_eq!(state.clone().checked_with(Some(8)), state);
-        let earlier = State { valid: None, ..state.clone() };
+        let earlier = Progress { valid: None, ..state.clone() };
         assert_eq!(earlier.checked_with(Some(8)), state);
-        assert_eq!(state.clone().checked_with(Some(7)), State { valid: Some(7), best: None, ..state });
+        assert_eq!(state.clone().checked_with(Some(7)), Progress { valid: Some(7), best: None, ..state });
     }
 
     /// Every bit of the file is flipped, one at a time, and the file is cut at every length: none of them is read as a checkpoint

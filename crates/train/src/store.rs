@@ -3,7 +3,7 @@
 //! `config.toml` comes last when a run begins: a folder that has one has everything else too. From then on every file is written
 //! beside its place, synced and renamed.
 
-use crate::checkpoint::{self, Checkpoint, CheckpointError, State};
+use crate::checkpoint::{self, Checkpoint, CheckpointError, Progress};
 use crate::error::{TrainError, write_error};
 use couplet_data::write_whole;
 use couplet_nn::weights;
@@ -69,7 +69,11 @@ impl Store {
     }
 
     /// Saves a checkpoint, and removes those that are older than the ones to keep.
-    pub(crate) fn save(&self, state: &State, tensors: &BTreeMap<String, Tensor>) -> Result<(), TrainError> {
+    pub(crate) fn save(
+        &self,
+        state: &Progress,
+        tensors: &BTreeMap<String, Tensor>,
+    ) -> Result<(), TrainError> {
         let [start, end] = NAME;
         let path = self.folder.checkpoints().join(format!("{start}{}{end}", state.update));
         checkpoint::write(&path, state, tensors).map_err(write_error(&path))?;

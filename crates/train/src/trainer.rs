@@ -4,7 +4,7 @@ mod gradients;
 
 use crate::beginning::{freeze, take_over};
 use crate::card::Card;
-use crate::checkpoint::{Best, EMA, Shapes, State, WEIGHTS, shapes};
+use crate::checkpoint::{Best, EMA, Progress, Shapes, WEIGHTS, shapes};
 use crate::error::TrainError;
 use crate::event::{Event, Reason};
 use crate::lessons::{Lessons, RunConfig, Validated};
@@ -38,9 +38,9 @@ pub struct Trainer<L: Lessons> {
     params: Params,
     optimizer: Optimizer,
     average: Option<Average>,
-    state: State,
+    state: Progress,
     /// The state of the last checkpoint.
-    saved: Option<State>,
+    saved: Option<Progress>,
     /// Updates until the limits of the config; none where that is not known before all is read.
     planned: Option<u64>,
     /// The most bytes of the device that an update may use; 0 for no limit.
@@ -224,7 +224,7 @@ impl<L: Lessons> Trainer<L> {
         Ok(Trainer {
             optimizer: Optimizer::new(train.rule()).clipped(train.clip_grad_norm),
             average: (train.ema_decay > 0.0).then(|| Average::new(&params, train.ema_decay)),
-            state: State::new(lessons.checksums()),
+            state: Progress::new(lessons.checksums()),
             saved: None,
             planned: [train.max_updates, of_epochs].into_iter().flatten().min(),
             memory: memory_limit(device, train.memory_limit_gib),
@@ -324,7 +324,7 @@ impl<L: Lessons> Trainer<L> {
             self.save(log)?;
         }
         self.write_card()?;
-        let State { update, skipped, seconds, update_seconds: updating, .. } = self.state;
+        let Progress { update, skipped, seconds, update_seconds: updating, .. } = self.state;
         let best_loss = self.state.best.map_or(f64::INFINITY, |best| best.loss);
         log.say(&Event::End { reason, update, best_loss, skipped, seconds, update_seconds: updating });
         self.exchange_average();

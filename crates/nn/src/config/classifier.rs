@@ -23,7 +23,7 @@ pub struct ClassifierConfig {
 pub struct PoolingConfig {
     /// Which one.
     pub kind: PoolingKind,
-    /// The most tokens of a text whose states are flattened.
+    /// The maximum number of tokens of a text whose states are flattened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
 }
@@ -71,7 +71,7 @@ impl Default for ClassifierHeadConfig {
 }
 
 impl ClassifierConfig {
-    /// The most tokens that a text may have; none where any number will do.
+    /// The maximum number of tokens of a text; none if texts of any length are possible.
     pub fn longest_text(&self) -> Option<usize> {
         self.pooling.steps
     }
@@ -97,7 +97,7 @@ impl ClassifierConfig {
         reject_if(
             kind == PoolingKind::Flatten && steps.is_none(),
             "model.pooling.kind = \"flatten\" needs model.pooling.steps",
-            "the most tokens of a text, for example steps = 20",
+            "the maximum number of tokens of a text, for example steps = 20",
         )?;
         reject_if(
             kind != PoolingKind::Flatten && steps.is_some(),

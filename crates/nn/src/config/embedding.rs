@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The vectors of tokens: `embedding = 256`, or `embedding = { size = 300, pretrained = "vectors.txt", freeze = true }`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(from = "EmbeddingValue", into = "EmbeddingValue")]
 pub struct EmbeddingConfig {
     /// The numbers in a vector.
     pub size: usize,
@@ -34,7 +34,7 @@ pub enum Freeze {
     untagged,
     expecting = "a size, or a table { size = 300, pretrained = \"vectors.txt\", freeze = true }"
 )]
-enum Written {
+enum EmbeddingValue {
     Size(usize),
     Table(Table),
 }
@@ -56,22 +56,22 @@ enum FreezeValue {
     Updates(u64),
 }
 
-impl From<Written> for EmbeddingConfig {
-    fn from(written: Written) -> Self {
+impl From<EmbeddingValue> for EmbeddingConfig {
+    fn from(written: EmbeddingValue) -> Self {
         match written {
-            Written::Size(size) => size.into(),
-            Written::Table(Table { size, pretrained, freeze }) => {
+            EmbeddingValue::Size(size) => size.into(),
+            EmbeddingValue::Table(Table { size, pretrained, freeze }) => {
                 EmbeddingConfig { size, pretrained, freeze }
             }
         }
     }
 }
 
-impl From<EmbeddingConfig> for Written {
+impl From<EmbeddingConfig> for EmbeddingValue {
     fn from(EmbeddingConfig { size, pretrained, freeze }: EmbeddingConfig) -> Self {
         match (&pretrained, freeze) {
-            (None, Freeze::Never) => Written::Size(size),
-            _ => Written::Table(Table { size, pretrained, freeze }),
+            (None, Freeze::Never) => EmbeddingValue::Size(size),
+            _ => EmbeddingValue::Table(Table { size, pretrained, freeze }),
         }
     }
 }

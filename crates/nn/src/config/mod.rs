@@ -179,12 +179,10 @@ impl ModelConfig {
         let mut planned = Params::planned();
         let source =
             SourceEncoder::new(&mut ModelBuilder::new(&mut planned), &self.encoder, PLANNED_VOCABULARY)?;
-        self.check_decoder_keys()?;
-        // States that are as wide as the vocabulary, of a bag of one-hot vectors, are known when the data is read.
-        if source.encoder.width() == PLANNED_VOCABULARY {
-            return Ok(());
-        }
-        Seq2Seq::new(&mut Params::planned(), self, PLANNED_VOCABULARY, PLANNED_VOCABULARY).map(|_| ())
+        // States that are as wide as the vocabulary, of a bag of one-hot vectors, may still fit any decoder.
+        let is_open = source.encoder.width() == PLANNED_VOCABULARY;
+        let vocabulary = if is_open { self.decoder.hidden } else { PLANNED_VOCABULARY };
+        Seq2Seq::new(&mut Params::planned(), self, vocabulary, vocabulary).map(|_| ())
     }
 
     /// Rejects values that make no decoder and no attention, and keys and tables that the kind of decoder does not have.

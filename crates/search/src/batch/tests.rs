@@ -118,7 +118,7 @@ proptest! {
             let (joining, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, (_, delay, _))| *delay == 0);
             waiting = later.into_iter().map(|(id, (case, delay, luck))| (id, (case, delay - 1, luck))).collect();
             canceled = joining.iter().filter(|(_, (.., luck))| *luck == 0).map(|(id, _)| RequestId(*id)).collect();
-            batch.add(joining.into_iter().map(|(id, (case, ..))| (RequestId(id), case.input())).collect());
+            batch.add(joining.into_iter().map(|(id, (case, ..))| (RequestId(id), case.input())));
             for (id, event) in batch.step() {
                 found[id.0 as usize] = Some(event.into_result());
             }
@@ -155,7 +155,7 @@ fn ten_thousand_sources_leave_nothing_behind() {
     while joined < SOURCES || !batch.is_empty() {
         let count = (32 - batch.live.len() as u64).min(SOURCES - joined);
         let input = |id| SearchInput::new([id as u32], Rules::default(), Arc::clone(&config));
-        batch.add((joined..joined + count).map(|id| (RequestId(id), input(id))).collect());
+        batch.add((joined..joined + count).map(|id| (RequestId(id), input(id))));
         (joined..joined + count).filter(|id| id % 16 == 0).for_each(|id| batch.cancel(RequestId(id)));
         joined += count;
         finished += batch.step().len() as u64;
@@ -223,7 +223,7 @@ fn what_is_not_needed_is_not_requested() {
                 Case { source: 2, id, config: config.clone(), prompt: vec![3], phrase: None, attention };
             (RequestId(id), case.input())
         };
-        batch.add((0..).zip(cases).map(input).collect());
+        batch.add((0..).zip(cases).map(input));
         while !batch.is_empty() {
             batch.step();
         }

@@ -3,4 +3,5 @@
 mod combinations;
 mod copying;
 mod fixture;
+mod requests;
 mod translator;

@@ -3,7 +3,7 @@
 //! As in a recurrent layer, the workers walk through the steps together, and the units of every layer are dealt out among them;
 //! so are the sources of the attention. There is a barrier before a worker needs what another has computed.
 
-use super::{BackwardState, Parents, Saved, Scan, ScanInputs, ScanState, is_identity};
+use super::{Parents, RunningGradients, Saved, Scan, ScanInputs, ScanState, is_identity};
 use crate::device::Cpu;
 use crate::lane::Isa;
 use crate::layout::{Direction, Step};
@@ -357,11 +357,11 @@ pub(super) fn backward(
     gradients: &mut Gradients,
     inputs: ScanInputs,
     saved: Saved,
-    state: &mut BackwardState,
+    state: &mut RunningGradients,
 ) {
     let ScanInputs { scan, x, layout, start, memory } = inputs;
     let Saved { mut layers, queries, contexts, weights } = saved;
-    let BackwardState { dstates, dweights, dcontexts, running, dcontext_start } = state;
+    let RunningGradients { dstates, dweights, dcontexts, running, dcontext_start } = state;
 
     let packs = layer_packs(scan.cell, &scan.layers, x.columns(), false);
     let query_pack = scan.query.as_ref().map(|query| query.packed_whole(false));

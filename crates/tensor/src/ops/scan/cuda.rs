@@ -1,6 +1,6 @@
 //! The decoder's time loop on a GPU.
 
-use super::{BackwardState, Saved, ScanInputs};
+use super::{RunningGradients, Saved, ScanInputs};
 use crate::cuda::{Cuda, DeviceLayout, Factor, Pointer, View};
 use crate::layout::{Direction, Step};
 use crate::ops::LayerWeights;
@@ -208,12 +208,12 @@ pub(super) fn backward(
     gradients: &mut Gradients,
     inputs: ScanInputs,
     saved: Saved,
-    state: &mut BackwardState,
+    state: &mut RunningGradients,
 ) {
     let ScanInputs { scan, x, layout, memory, .. } = inputs;
     let Saved { mut layers, queries, contexts, weights } = saved;
     let (device, total, hidden) = (x.device(), layout.total(), scan.hidden());
-    let BackwardState { dstates, dweights, dcontexts, running, dcontext_start } = state;
+    let RunningGradients { dstates, dweights, dcontexts, running, dcontext_start } = state;
     let mut dqueries = Tensor::scratch(device, total, memory.columns().0);
     let mut denergies = Tensor::scratch(device, total, memory.weight_columns());
 

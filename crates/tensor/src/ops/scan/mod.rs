@@ -147,7 +147,7 @@ struct Parents<'a> {
 }
 
 /// The gradients of the results, and those that are carried from step to step.
-struct BackwardState {
+struct RunningGradients {
     dstates: Option<Tensor>,
     dweights: Option<Tensor>,
     /// Those of each step's context: from outside, and from the next step.
@@ -158,13 +158,13 @@ struct BackwardState {
     dcontext_start: Tensor,
 }
 
-impl BackwardState {
+impl RunningGradients {
     /// From the gradients of states, contexts and weights.
-    fn new(upstream: [Option<Tensor>; 3], layout: &SequenceLayout, start: &ScanState) -> BackwardState {
+    fn new(upstream: [Option<Tensor>; 3], layout: &SequenceLayout, start: &ScanState) -> RunningGradients {
         let [dstates, dcontexts, dweights] = upstream;
         let (device, (batch, width)) = (start.context.device(), start.context.shape());
         let zeros = |part: &Var| Tensor::zeros(device, batch, part.columns());
-        BackwardState {
+        RunningGradients {
             dstates,
             dweights,
             dcontexts: dcontexts.unwrap_or_else(|| Tensor::zeros(device, layout.total(), width)),
@@ -293,7 +293,7 @@ impl Scan {
             move |gradients, upstream| {
                 let inputs =
                     ScanInputs { scan: &scan, x: &x, layout: &layout, start: &start, memory: &memory };
-                let mut state = BackwardState::new(upstream, &layout, &start);
+                let mut state = RunningGradients::new(upstream, &layout, &start);
                 on_device!(x.device(),
                     cpu => cpu::backward(cpu, gradients, inputs, saved, &mut state),
                     cuda => cuda::backward(cuda, gradients, inputs, saved, &mut state));

@@ -23,7 +23,7 @@ pub struct Decoder<'a> {
 }
 
 /// A step's output, its context, and the weights of each head.
-pub type Step = (Vec<f64>, Vec<f64>, Vec<Vec<f64>>);
+pub type StepValues = (Vec<f64>, Vec<f64>, Vec<Vec<f64>>);
 
 /// All steps of one target, from `state[layer][part][unit]` and a first context.
 pub fn sequence<C: Cell, S: Score>(
@@ -31,7 +31,7 @@ pub fn sequence<C: Cell, S: Score>(
     x: &[Vec<f64>],
     mut state: Vec<Vec<Vec<f64>>>,
     mut context: Vec<f64>,
-) -> Vec<Step> {
+) -> Vec<StepValues> {
     let mut steps = Vec::new();
     for x in x {
         let mut input = [x.as_slice(), &context].concat();
