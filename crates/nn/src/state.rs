@@ -4,6 +4,7 @@ use couplet_tensor::ops::{
     KvView, Memory, MemorySegment, column_block, concat_columns, concat_rows, gather_rows,
 };
 use couplet_tensor::{SequenceLayout, Tensor, Var};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The state of a decoder, or of a causal encoder, a row for each hypothesis.
@@ -41,7 +42,7 @@ pub(crate) struct KvCache {
 /// Encoded sources as a decoder attends to them: one segment, or one for each time that sources joined.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceMemory {
-    segments: Vec<Arc<Segment>>,
+    segments: Vec<Rc<Segment>>,
     /// The source of each row, counted through all segments.
     of: Arc<[u32]>,
 }
@@ -280,7 +281,7 @@ impl SourceMemory {
     /// Sources that were encoded together: the tensors that the decoder attends to, and the batch index of each row's source.
     pub(crate) fn new(tensors: Vec<Var>, layout: &Arc<SequenceLayout>, of: Arc<[u32]>) -> SourceMemory {
         let segment = Segment { tensors, layout: Arc::clone(layout) };
-        SourceMemory { segments: vec![Arc::new(segment)], of }
+        SourceMemory { segments: vec![Rc::new(segment)], of }
     }
 
     /// The source of each row, counted through all segments.
@@ -304,7 +305,7 @@ impl SourceMemory {
 
     /// Keys and values, the first two tensors, as attention with a score takes them; none where there are none.
     pub(crate) fn memory(&self, heads: usize, of: Arc<[u32]>) -> Option<Memory> {
-        let segment = |segment: &Arc<Segment>| {
+        let segment = |segment: &Rc<Segment>| {
             let [keys, values] = &segment.tensors[..] else { return None };
             let layout = Arc::clone(&segment.layout);
             Some(MemorySegment { keys: keys.clone(), values: values.clone(), layout })

@@ -7,6 +7,7 @@ use super::{
 use crate::activation::ActivationKind;
 use crate::cell::Cell;
 use crate::decoders::DecoderKind;
+use crate::layers::Dropout;
 use serde::{Deserialize, Serialize};
 
 /// The writer.
@@ -99,6 +100,11 @@ impl DecoderConfig {
     pub fn cell(&self) -> Option<Cell> {
         let cell = self.kind.entry().kind.cell?;
         Some(Cell::new(cell, self.activation, self.layer_norm, self.forget_bias))
+    }
+
+    /// Dropout of the embedding and of hidden states.
+    pub(crate) fn dropout(&self) -> Dropout {
+        Dropout::new(self.dropout, self.variational_dropout)
     }
 
     /// The position encoding.

@@ -8,6 +8,7 @@ use crate::activation::ActivationKind;
 use crate::attention::ScoreKind;
 use crate::cell::Cell;
 use crate::encoders::EncoderKind;
+use crate::layers::Dropout;
 use serde::{Deserialize, Serialize};
 
 /// Layers by default.
@@ -104,6 +105,11 @@ impl EncoderConfig {
     pub fn cell(&self) -> Option<Cell> {
         let cell = self.kind.entry().kind.cell?;
         Some(Cell::new(cell, self.activation, self.layer_norm, self.forget_bias))
+    }
+
+    /// Dropout of the embedding and of hidden states.
+    pub(crate) fn dropout(&self) -> Dropout {
+        Dropout::new(self.dropout, self.variational_dropout)
     }
 
     /// The position encoding.

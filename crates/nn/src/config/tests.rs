@@ -107,7 +107,7 @@ fn what_would_do_nothing_is_refused() {
         "model.encoder.bidirectional cannot be combined with model.encoder.kind = \"transformer\""
     );
     let said = rejection(|config| {
-        (config.attention.score, config.attention.window) = (AttentionKind::None, Some(3))
+        (config.attention.score, config.attention.window) = (AttentionKind::None, Some(3));
     });
     assert_eq!(said, "model.attention.window cannot be combined with model.attention.score = \"none\"");
 }

@@ -1,15 +1,13 @@
 //! A bare layer of attention as a decoder: `C = V·softmax(KᵀQ)` with `Q = W_Q·X'` of the tokens so far, and `K = W_K·X` and `V = W_V·X` of
 //! the encoder's states. The next token is predicted from the context alone.
 
-use super::{
-    AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, TokenLayers,
-    concat_layers,
-};
+use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, concat_layers};
 use crate::builder::ModelBuilder;
 use crate::config::{ConfigError, KindKeys, PositionKind, check_heads, check_not_rotary};
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
-use crate::layers::{CrossAttentionInput, DropoutSite, EmbeddingScale, Linear, Positions, glorot};
+use crate::inputs::{InputLayer, TokenInput};
+use crate::layers::{CrossAttentionInput, DropoutSite, EmbeddingScale, Linear, glorot};
 use crate::request::StepRequest;
 use crate::state::{DecoderState, SourceMemory};
 use crate::tokens::PackedTokens;
@@ -25,8 +23,8 @@ pub(super) const ENTRY: DecoderEntry = DecoderEntry {
 
 #[derive(Clone, Debug)]
 struct AttentionDecoder {
-    tokens: TokenLayers,
-    positions: Positions,
+    input: TokenInput,
+    output: Linear,
     q_proj: Linear,
     /// W_K and W_V below each other.
     kv_proj: Linear,
@@ -42,8 +40,7 @@ impl AttentionDecoder {
         let (heads, positions) = (config.heads.unwrap_or(1), config.positions());
         check_not_rotary("model.decoder", positions, "attention")?;
         check_heads("model.decoder", hidden, heads, positions)?;
-        let embedding = inputs.embedding(b, EmbeddingScale::One);
-        let positions = Positions::new(b, positions, EmbeddingScale::One, width);
+        let input = inputs.token_input(b, EmbeddingScale::One);
         let mut project = |name: &str, inputs: usize, outputs: usize| {
             let weight = b.child(name).add("weight", outputs, inputs, glorot(inputs, outputs));
             Linear { weight, bias: None }
@@ -51,10 +48,10 @@ impl AttentionDecoder {
         Ok(AttentionDecoder {
             q_proj: project("q_proj", width, hidden),
             kv_proj: project("kv_proj", source_width, 2 * hidden),
-            tokens: inputs.tokens(b, embedding, hidden)?,
-            positions,
+            output: inputs.output(b, &input, hidden)?,
             config: MultiHead { heads, scale: 1.0, causal: false },
             dropout: b.child("output").dropout("dropout", config.dropout()),
+            input,
         })
     }
 }
@@ -72,8 +69,7 @@ impl Decoder for AttentionDecoder {
         state: &DecoderState,
         request: &StepRequest,
     ) -> StepOutput {
-        let word = self.tokens.embedding.forward(fwd, tokens); // [rows, embedding]
-        let word = self.positions.step(fwd, &word, state.positions());
+        let word = self.input.step(fwd, tokens, state.positions()); // [rows, embedding]
         let query = self.q_proj.forward(fwd, &word); // [rows, hidden]
         let source = CrossAttentionInput { source: state.source(), layer: 0 };
         let [context, weights] = source.attend_cached(query.value(), self.config); // [rows, hidden]
@@ -92,11 +88,8 @@ impl Decoder for AttentionDecoder {
         state: &DecoderState,
         attention: bool,
     ) -> DecoderOutput {
-        let layout = &target.layout;
-        let word = self.tokens.embedding.forward(fwd, &target.tokens);
-        let word = self.positions.forward(fwd, &word, layout);
-        let word = fwd.dropout(word, layout, &self.tokens.dropout); // [target rows, embedding]
-        let query = self.q_proj.forward(fwd, &word); // [target rows, hidden]
+        let (word, layout) = &self.input.forward(fwd, target); // [target rows, embedding]
+        let query = self.q_proj.forward(fwd, word); // [target rows, hidden]
         let source = CrossAttentionInput { source: state.source(), layer: 0 };
         let (context, weights) = source.cross_attention(&query, layout, self.config, attention);
         DecoderOutput {
@@ -107,7 +100,7 @@ impl Decoder for AttentionDecoder {
     }
 
     fn output_projection(&self) -> &Linear {
-        &self.tokens.output
+        &self.output
     }
 
     fn attention_shape(&self) -> Option<AttentionShape> {

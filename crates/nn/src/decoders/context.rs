@@ -131,11 +131,11 @@ mod tests {
     use couplet_tensor::{Device, Params};
 
     /// The context of a bidirectional layer of one unit.
-    fn context(params: &mut Params, config: ContextConfig) -> Context {
+    fn context(params: &mut Params, config: &ContextConfig) -> Context {
         let mut b = ModelBuilder::new(params);
         let encoder = EncoderConfig { hidden: 1.into(), layers: Some(1), ..EncoderConfig::default() };
         let encoder = SourceEncoder::new(&mut b, &encoder, 5).unwrap().encoder;
-        Context::new(b, &config, &*encoder, true).unwrap()
+        Context::new(b, config, &*encoder, true).unwrap()
     }
 
     /// Of (1, 2) (3, −4) (5, −1): the last is (5, −1), the mean (9/3, −3/3) = (3, −1), the largest (5, 2). A single state is
@@ -159,7 +159,7 @@ mod tests {
     fn a_projection_by_hand() {
         let config = ContextConfig { kind: ContextKind::Mean, projection: Some(1), to: ContextUse::Both };
         let mut params = Params::new(&Device::cpu(), 1);
-        let context = context(&mut params, config);
+        let context = context(&mut params, &config);
         set(&mut params, &[("projection.weight", &[0.1, 0.2]), ("projection.bias", &[0.1])]);
         let output = context.forward(&ForwardPass::inference(&params), &two_sources());
         let expected = [0.19738, 0.98367];
@@ -174,7 +174,7 @@ mod tests {
         {
             let config = ContextConfig { to, ..ContextConfig::default() };
             let mut params = Params::planned();
-            let context = context(&mut params, config);
+            let context = context(&mut params, &config);
             let output = context.forward(&ForwardPass::inference(&params), &two_sources());
             assert_eq!((output.initial.len(), output.every_step.is_some()), (first, each_step), "{to:?}");
         }

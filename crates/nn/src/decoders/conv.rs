@@ -7,15 +7,13 @@
 //!
 //! A mean of `m` values varies `√m` times less than each of them, so values are scaled by `√m`.
 
-use super::{
-    AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, TokenLayers,
-    concat_layers,
-};
+use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, concat_layers};
 use crate::builder::ModelBuilder;
 use crate::config::{ConfigError, KindKeys, PositionKind, check_heads, check_not_rotary, check_sizes};
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
-use crate::layers::{CrossAttentionInput, DropoutSite, EmbeddingScale, GatedConvolution, Linear, Positions};
+use crate::inputs::{InputLayer, TokenInput};
+use crate::layers::{CrossAttentionInput, DropoutSite, EmbeddingScale, GatedConvolution, Linear};
 use crate::request::StepRequest;
 use crate::state::{DecoderState, SourceMemory, StateTensor};
 use crate::tokens::PackedTokens;
@@ -31,8 +29,8 @@ pub(super) const ENTRY: DecoderEntry = DecoderEntry {
 
 #[derive(Clone, Debug)]
 struct ConvDecoder {
-    tokens: TokenLayers,
-    positions: Positions,
+    input: TokenInput,
+    output: Linear,
     /// From the tokens' vectors to the layers' width.
     fc1: Linear,
     layers: Vec<Layer>,
@@ -68,8 +66,7 @@ impl ConvDecoder {
         check_heads("model.decoder", width, heads, positions)?;
         let (dropout, rate) = (config.dropout(), config.dropout);
         let window = Window { before: config.kernel() - 1, after: 0 };
-        let embedding = inputs.embedding(b, EmbeddingScale::One);
-        let positions = Positions::new(b, positions, EmbeddingScale::One, width);
+        let input = inputs.token_input(b, EmbeddingScale::One);
         let fc1 = Linear::variance_preserving(b.child("fc1"), width, hidden, rate);
         let layer = |layer: usize| {
             let mut b = b.child(format!("layers.{layer}"));
@@ -86,9 +83,9 @@ impl ConvDecoder {
             source_proj: (source_width != width)
                 .then(|| Linear::variance_preserving(b.child("source_proj"), source_width, width, 0.0)),
             config: MultiHead { heads, scale: 1.0, causal: false },
-            tokens: inputs.tokens(b, embedding, width)?,
+            output: inputs.output(b, &input, width)?,
             dropout: b.child("output").dropout("dropout", dropout),
-            positions,
+            input,
             fc1,
             layers,
             hidden,
@@ -122,8 +119,7 @@ impl Decoder for ConvDecoder {
     ) -> StepOutput {
         // The inputs of each layer in the steps before that its window holds, the earliest first.
         let mut earlier = state.gathered();
-        let word = self.tokens.embedding.forward(fwd, tokens); // [rows, embedding]
-        let word = self.positions.step(fwd, &word, state.positions());
+        let word = self.input.step(fwd, tokens, state.positions()); // [rows, embedding]
         let source = CrossAttentionInput { source: state.source(), layer: 0 };
         let (mut x, mut weights, mut kept) = (self.fc1.forward(fwd, &word), Vec::new(), Vec::new()); // [rows, hidden]
         for layer in &self.layers {
@@ -152,16 +148,13 @@ impl Decoder for ConvDecoder {
         state: &DecoderState,
         attention: bool,
     ) -> DecoderOutput {
-        let layout = &target.layout;
-        let word = self.tokens.embedding.forward(fwd, &target.tokens);
-        let word = self.positions.forward(fwd, &word, layout);
-        let word = fwd.dropout(word, layout, &self.tokens.dropout); // [target rows, embedding]
+        let (word, layout) = &self.input.forward(fwd, target); // [target rows, embedding]
         let source = CrossAttentionInput { source: state.source(), layer: 0 };
-        let (mut x, mut weights) = (self.fc1.forward(fwd, &word), Vec::new()); // [target rows, hidden]
+        let (mut x, mut weights) = (self.fc1.forward(fwd, word), Vec::new()); // [target rows, hidden]
         for layer in &self.layers {
             let input = fwd.dropout(x.clone(), layout, &layer.dropout);
             let units = layer.convolution.forward(fwd, &input, layout); // [target rows, hidden]
-            let query = scaled_residual(&layer.query.forward(fwd, &units), &word); // [target rows, embedding]
+            let query = scaled_residual(&layer.query.forward(fwd, &units), word); // [target rows, embedding]
             let (context, of_layer) = source.cross_attention(&query, layout, self.config, attention);
             weights.extend(of_layer);
             let context = layer.context.forward(fwd, &context); // [target rows, hidden]
@@ -176,7 +169,7 @@ impl Decoder for ConvDecoder {
     }
 
     fn output_projection(&self) -> &Linear {
-        &self.tokens.output
+        &self.output
     }
 
     fn attention_shape(&self) -> Option<AttentionShape> {

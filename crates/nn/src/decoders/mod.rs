@@ -16,10 +16,13 @@ pub use context::pooled;
 
 use crate::builder::ModelBuilder;
 use crate::cell::CellKind;
-use crate::config::{ConfigError, DecoderConfig, KindKeys, ModelConfig, PositionKind, Tied, reject_if};
+use crate::config::{
+    ConfigError, DecoderConfig, InputKind, KindKeys, ModelConfig, PositionKind, Tied, reject_if,
+};
 use crate::encoders::{Encoded, Encoder};
 use crate::forward::ForwardPass;
-use crate::layers::{Dropout, DropoutSite, Embedding, EmbeddingScale, Linear};
+use crate::inputs::{InputLayer, TokenInput, TokenInputConfig};
+use crate::layers::{Embedding, EmbeddingScale, Linear};
 use crate::request::StepRequest;
 use crate::state::DecoderState;
 use crate::tokens::PackedTokens;
@@ -138,13 +141,15 @@ impl DecoderKind {
     }
 }
 
+/// Checks the config and builds a decoder.
+type BuildDecoder = fn(&mut ModelBuilder, &DecoderInputs) -> Result<Arc<dyn Decoder>, ConfigError>;
+
 /// What the list says of a kind.
 pub(crate) struct DecoderEntry {
     pub(crate) kind: KindKeys,
     /// Positions by default.
     pub(crate) positions: PositionKind,
-    /// Checks the config and builds the decoder.
-    build: fn(&mut ModelBuilder, &DecoderInputs) -> Result<Arc<dyn Decoder>, ConfigError>,
+    build: BuildDecoder,
 }
 
 /// What a decoder is built from.
@@ -163,42 +168,33 @@ pub(crate) fn build(b: &mut ModelBuilder, inputs: &DecoderInputs) -> Result<Arc<
     (inputs.config.decoder.kind.entry().build)(b, inputs)
 }
 
-/// The target's embedding and the projection to the vocabulary, which all decoders have.
-#[derive(Clone, Debug)]
-struct TokenLayers {
-    embedding: Embedding,
-    output: Linear,
-    /// Dropout of token vectors.
-    dropout: DropoutSite,
-}
-
 impl DecoderInputs<'_> {
-    /// Adds `embedding`, or takes the source's if they are tied.
-    fn embedding(&self, b: &mut ModelBuilder, scale: EmbeddingScale) -> Embedding {
-        let DecoderConfig { tie_embeddings, embedding, .. } = &self.config.decoder;
-        match self.shared.filter(|_| *tie_embeddings == Tied::All) {
-            Some(shared) => shared.clone(),
-            None => Embedding::new(b, self.vocabulary, embedding.size, scale),
-        }
+    /// Adds `embedding`, unless it is tied to the source's, and `positions`.
+    fn token_input(&self, b: &mut ModelBuilder, scale: EmbeddingScale) -> TokenInput {
+        let config = &self.config.decoder;
+        let input = TokenInputConfig {
+            kind: InputKind::Embedding,
+            vocabulary: self.vocabulary,
+            width: config.embedding.size,
+            scale,
+            positions: config.positions(),
+            dropout: config.dropout(),
+            tied: self.shared.filter(|_| config.tie_embeddings == Tied::All),
+        };
+        TokenInput::new(b, input)
     }
 
-    /// Adds `output` for hidden states of a width, or takes the embedding if they are tied.
-    fn tokens(
-        &self,
-        b: &mut ModelBuilder,
-        embedding: Embedding,
-        width: usize,
-    ) -> Result<TokenLayers, ConfigError> {
+    /// Adds `output`, the projection of hidden states of a width to the vocabulary; its weight may be tied to the embedding.
+    fn output(&self, b: &mut ModelBuilder, input: &TokenInput, width: usize) -> Result<Linear, ConfigError> {
         check_tied(self, width)?;
-        let output = match self.config.decoder.tie_embeddings {
-            Tied::None => Linear::new(b.child("output"), width, self.vocabulary, true),
-            Tied::Output | Tied::All => Linear {
+        let tied = self.config.decoder.tie_embeddings != Tied::None;
+        Ok(match input.embedding().filter(|_| tied) {
+            None => Linear::new(b.child("output"), width, self.vocabulary, true),
+            Some(embedding) => Linear {
                 weight: embedding.weight,
                 bias: Some(b.child("output").add("bias", 1, self.vocabulary, Init::Constant(0.0))),
             },
-        };
-        let dropout = b.child("embedding").dropout("dropout", self.config.decoder.dropout());
-        Ok(TokenLayers { embedding, output, dropout })
+        })
     }
 }
 
@@ -218,12 +214,6 @@ fn check_tied(inputs: &DecoderInputs, width: usize) -> Result<(), ConfigError> {
         "model.decoder.tie_embeddings = \"all\" needs the same embedding on both sides",
         "give model.encoder and model.decoder the same embedding, or use tie_embeddings = \"output\"",
     )
-}
-
-impl DecoderConfig {
-    fn dropout(&self) -> Dropout {
-        Dropout::new(self.dropout, self.variational_dropout)
-    }
 }
 
 /// The attention weights of all layers next to each other, if they are requested: rows × layers·heads·source steps.

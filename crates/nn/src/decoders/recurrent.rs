@@ -17,7 +17,7 @@ use super::context::Context;
 use super::copy::CopyGate;
 use super::readout::Readout;
 use super::recurrence::{Carried, LayerOutput, Recurrence, StepRows};
-use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, TokenLayers};
+use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput};
 use crate::attention::{Attention, AttentionOutput};
 use crate::builder::ModelBuilder;
 use crate::cell::CellKind;
@@ -27,6 +27,7 @@ use crate::config::{
 };
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
+use crate::inputs::{InputLayer, TokenInput};
 use crate::layers::{DropoutSite, EmbeddingScale, Linear, RecurrentLayer};
 use crate::request::StepRequest;
 use crate::state::{DecoderState, SourceMemory, StateTensor, resize_blocks};
@@ -58,10 +59,11 @@ const KEYS: [&str; 8] = [
 struct RecurrentDecoder {
     context: Context,
     bridge: Bridge,
-    tokens: TokenLayers,
+    input: TokenInput,
     recurrence: Recurrence,
     readout: Readout,
     copy: Option<CopyGate>,
+    output: Linear,
     /// Dropout of the readout.
     dropout: DropoutSite,
 }
@@ -82,15 +84,15 @@ impl RecurrentDecoder {
         let bridge = Bridge::new(root.child("bridge"), config.bridge, context.initial_states(), states)?;
         let attended = config.attention.context_width(encoder.width()).unwrap_or(0);
         let fixed = context.every_step_width().unwrap_or(0);
-        let words = inputs.embedding(&mut root.child("decoder"), EmbeddingScale::One);
+        let input = inputs.token_input(&mut root.child("decoder"), EmbeddingScale::One);
         let recurrence = Recurrence::new(root, inputs, [embedding + fixed, attended]);
         let b = &mut root.child("decoder");
         let readout = Readout::new(b.child("attentional"), config, attended + fixed)?;
         let gate_inputs = hidden + attended + fixed + embedding;
         let copy = decoder.copy.then(|| CopyGate::new(b, gate_inputs, config.attention.heads));
-        let tokens = inputs.tokens(b, words, hidden)?;
+        let output = inputs.output(b, &input, hidden)?;
         let dropout = b.child("output").dropout("dropout", decoder.dropout());
-        Ok(RecurrentDecoder { context, bridge, tokens, recurrence, readout, copy, dropout })
+        Ok(RecurrentDecoder { context, bridge, input, recurrence, readout, copy, output, dropout })
     }
 
     /// Splits the tensors of a state, as [`RecurrentDecoder::tensors`] joined them.
@@ -152,7 +154,7 @@ impl Decoder for RecurrentDecoder {
         let (tensors, parents) = state.by_parent();
         let (carried, fixed) = self.carried(tensors, memory.as_ref());
         // 1. The input: the previous token, and the context if it enters every step.
-        let word = self.tokens.embedding.forward(fwd, tokens); // [rows, embedding]
+        let word = self.input.step(fwd, tokens, state.positions()); // [rows, embedding]
         let fixed = fixed.map(|context| gather_rows(&context, &parents)); // [rows, context]
         let x = joined(&word, fixed.as_ref()); // [rows, embedding + context]
         // 2. to 4. The layers and attention.
@@ -183,20 +185,18 @@ impl Decoder for RecurrentDecoder {
         state: &DecoderState,
         _attention: bool,
     ) -> DecoderOutput {
-        let layout = &target.layout;
+        let (word, layout) = &self.input.forward(fwd, target); // [target rows, embedding]
         let memory = self.memory(state.source());
         let (carried, fixed) = self.carried(state.gathered().collect(), memory.as_ref());
         let fixed = fixed.map(|context| repeat_over_steps(&context, layout)); // [target rows, context]
-        let word = self.tokens.embedding.forward(fwd, &target.tokens);
-        let word = fwd.dropout(word, layout, &self.tokens.dropout); // [target rows, embedding]
-        let x = joined(&word, fixed.as_ref()); // [target rows, embedding + context]
+        let x = joined(word, fixed.as_ref()); // [target rows, embedding + context]
         let output = self.recurrence.forward(fwd, &x, layout, &carried, memory.as_ref());
         let LayerOutput { hidden, attention } = output; // [target rows, hidden]
         let contexts = attention.iter().map(|attention| &attention.context).chain(&fixed);
-        let readout = self.readout.forward(fwd, &hidden, contexts, &word); // [target rows, hidden]
+        let readout = self.readout.forward(fwd, &hidden, contexts, word); // [target rows, hidden]
         let gate = self.copy.as_ref().zip(attention.as_ref());
         let pointer =
-            gate.map(|(gate, attention)| gate.forward(fwd, &hidden, attention, fixed.as_ref(), &word));
+            gate.map(|(gate, attention)| gate.forward(fwd, &hidden, attention, fixed.as_ref(), word));
         DecoderOutput {
             hidden: fwd.dropout(readout, layout, &self.dropout),
             attention: attention.map(|attention| attention.weights),
@@ -205,7 +205,7 @@ impl Decoder for RecurrentDecoder {
     }
 
     fn output_projection(&self) -> &Linear {
-        &self.tokens.output
+        &self.output
     }
 
     fn attention_shape(&self) -> Option<AttentionShape> {

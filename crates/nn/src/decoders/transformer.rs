@@ -2,17 +2,15 @@
 //! points to where its last layer attends.
 
 use super::copy::CopyGate;
-use super::{
-    AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, TokenLayers,
-    concat_layers,
-};
+use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, concat_layers};
 use crate::attention::AttentionOutput;
 use crate::builder::ModelBuilder;
 use crate::config::{ConfigError, KindKeys, PositionKind, check_heads};
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
+use crate::inputs::{InputLayer, TokenInput};
 use crate::layers::{
-    CrossAttention, CrossAttentionInput, EmbeddingScale, FeedForward, Linear, Positions, SelfAttention,
+    CrossAttention, CrossAttentionInput, EmbeddingScale, FeedForward, Linear, SelfAttention,
     SublayerConnection,
 };
 use crate::request::StepRequest;
@@ -37,8 +35,8 @@ const HEADS: usize = 4;
 
 #[derive(Clone, Debug)]
 struct TransformerDecoder {
-    tokens: TokenLayers,
-    positions: Positions,
+    input: TokenInput,
+    output: Linear,
     layers: Vec<Layer>,
     connection: SublayerConnection,
     copy: Option<CopyGate>,
@@ -61,8 +59,7 @@ impl TransformerDecoder {
         check_heads("model.decoder", width, heads, positions)?;
         let feed_forward = config.feed_forward.unwrap_or_default();
         let dropout = config.dropout();
-        let embedding = inputs.embedding(b, EmbeddingScale::SqrtWidth);
-        let position_layer = Positions::new(b, positions, EmbeddingScale::SqrtWidth, width);
+        let input = inputs.token_input(b, EmbeddingScale::SqrtWidth);
         let mut connection = SublayerConnection::new(config.norm.unwrap_or_default(), dropout);
         let layer = |layer: usize| {
             let b = &mut b.child(format!("layers.{layer}"));
@@ -77,9 +74,9 @@ impl TransformerDecoder {
         let layers = (0..config.layers).map(layer).collect();
         connection.add_norm(b.child("norm"), width);
         Ok(TransformerDecoder {
-            positions: position_layer,
             copy: config.copy.then(|| CopyGate::new(b, 3 * width, heads)),
-            tokens: inputs.tokens(b, embedding, width)?,
+            output: inputs.output(b, &input, width)?,
+            input,
             layers,
             connection,
             heads,
@@ -117,8 +114,7 @@ impl Decoder for TransformerDecoder {
         let mut cache = state.cache().clone();
         cache.begin_step(self.layers.len());
         // 1. Token vectors with their positions.
-        let word = self.tokens.embedding.forward(fwd, tokens); // [rows, width]
-        let word = self.positions.step(fwd, &word, state.positions());
+        let word = self.input.step(fwd, tokens, state.positions()); // [rows, width]
         let (connection, mut weights, mut last) = (&self.connection, Vec::new(), None);
         let mut stream = connection.begin(fwd, word.clone());
         for (i, layer) in self.layers.iter().enumerate() {
@@ -152,10 +148,7 @@ impl Decoder for TransformerDecoder {
         state: &DecoderState,
         attention: bool,
     ) -> DecoderOutput {
-        let layout = &target.layout;
-        let word = self.tokens.embedding.forward(fwd, &target.tokens);
-        let word = self.positions.forward(fwd, &word, layout);
-        let word = fwd.dropout(word, layout, &self.tokens.dropout); // [target rows, width]
+        let (word, layout) = &self.input.forward(fwd, target); // [target rows, width]
         let (connection, mut weights, mut last) = (&self.connection, Vec::new(), None);
         let mut stream = connection.begin(fwd, word.clone());
         for (i, layer) in self.layers.iter().enumerate() {
@@ -178,12 +171,12 @@ impl Decoder for TransformerDecoder {
             stream = connection.add(fwd, &stream, &output, layout); // [target rows, width]
         }
         let hidden = connection.end(fwd, stream);
-        let pointer = self.pointer(fwd, &hidden, last, &word);
+        let pointer = self.pointer(fwd, &hidden, last, word);
         DecoderOutput { hidden, attention: concat_layers(weights, attention).map(Var::constant), pointer }
     }
 
     fn output_projection(&self) -> &Linear {
-        &self.tokens.output
+        &self.output
     }
 
     fn attention_shape(&self) -> Option<AttentionShape> {

@@ -4,7 +4,7 @@ use super::{Encoded, Encoder, EncoderEntry};
 use crate::builder::ModelBuilder;
 use crate::config::{ConfigError, EncoderConfig, KindKeys, PositionKind, check_not_rotary, reject_if};
 use crate::forward::ForwardPass;
-use crate::layers::{Dropout, DropoutSite, EmbeddingScale, GatedConvolution, Linear};
+use crate::layers::{DropoutSite, EmbeddingScale, GatedConvolution, Linear};
 use couplet_tensor::ops::{Window, scaled_residual};
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl ConvEncoder {
         check_not_rotary("model.encoder", config.positions(), "conv")?;
         let (sizes, window) = (config.layer_sizes()?, Window { before: kernel / 2, after: kernel / 2 });
         let (hidden, rate) = (sizes[0], config.dropout);
-        let dropout = Dropout::new(rate, config.variational_dropout);
+        let dropout = config.dropout();
         let fc1 = Linear::variance_preserving(b.child("fc1"), width, hidden, rate);
         let layer = |layer: usize| {
             let mut b = b.child(format!("layers.{layer}"));

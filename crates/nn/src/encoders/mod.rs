@@ -13,7 +13,7 @@ use crate::builder::ModelBuilder;
 use crate::cell::CellKind;
 use crate::config::{ConfigError, EncoderConfig, KindKeys, PositionKind, StateShape};
 use crate::forward::ForwardPass;
-use crate::inputs::{InputLayer, TokenInput};
+use crate::inputs::{InputLayer, TokenInput, TokenInputConfig};
 use crate::layers::EmbeddingScale;
 use crate::state::DecoderState;
 use crate::tokens::PackedTokens;
@@ -116,6 +116,9 @@ impl EncoderKind {
     }
 }
 
+/// Checks the config and builds an encoder of vectors of a width.
+type BuildEncoder = fn(&mut ModelBuilder, &EncoderConfig, usize) -> Result<Arc<dyn Encoder>, ConfigError>;
+
 /// What the list says of a kind.
 pub(crate) struct EncoderEntry {
     pub(crate) kind: KindKeys,
@@ -123,8 +126,7 @@ pub(crate) struct EncoderEntry {
     pub(crate) positions: PositionKind,
     /// Scale of the embedding.
     scale: EmbeddingScale,
-    /// Checks the config and builds the encoder of vectors of a width.
-    build: fn(&mut ModelBuilder, &EncoderConfig, usize) -> Result<Arc<dyn Encoder>, ConfigError>,
+    build: BuildEncoder,
 }
 
 /// An input layer, and the encoder of its vectors.
@@ -145,7 +147,16 @@ impl SourceEncoder {
     ) -> Result<SourceEncoder, ConfigError> {
         config.check()?;
         let (entry, mut b) = (config.kind.entry(), b.child("encoder"));
-        let input = TokenInput::new(&mut b, config, entry.scale, vocabulary);
+        let input = TokenInputConfig {
+            kind: config.input,
+            vocabulary,
+            width: config.embedding.size,
+            scale: entry.scale,
+            positions: config.positions(),
+            dropout: config.dropout(),
+            tied: None,
+        };
+        let input = TokenInput::new(&mut b, input);
         let encoder = (entry.build)(&mut b, config, input.width())?;
         Ok(SourceEncoder { input: Arc::new(input), encoder })
     }

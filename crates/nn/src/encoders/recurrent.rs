@@ -8,7 +8,7 @@ use crate::config::{
     ConfigError, EncoderConfig, KindKeys, PositionKind, StateShape, check_stochastic_depth, reject_if,
 };
 use crate::forward::ForwardPass;
-use crate::layers::{Dropout, DropoutSite, EmbeddingScale, RecurrentLayer, Residual};
+use crate::layers::{DropoutSite, EmbeddingScale, RecurrentLayer, Residual};
 use crate::state::{DecoderState, StateTensor};
 use couplet_tensor::ops::{Recurrent, column_block, concat_columns, gather_rows};
 use couplet_tensor::{Direction, SequenceLayout, Var};
@@ -98,7 +98,7 @@ impl RecurrentEncoder {
             directions(layer).iter().map(direction).collect()
         });
         let layers: Vec<_> = layers.collect();
-        let dropout = Dropout::new(config.dropout, config.variational_dropout);
+        let dropout = config.dropout();
         let dropouts =
             (0..layers.len()).map(|layer| b.dropout(&format!("l{layer}.dropout"), dropout)).collect();
         let residual = Residual::new(b, layers.len(), config.residual_from, config.stochastic_depth);

@@ -4,7 +4,7 @@ use super::{Encoded, Encoder, EncoderEntry};
 use crate::builder::ModelBuilder;
 use crate::config::{ConfigError, EncoderConfig, KindKeys, PositionKind, check_heads};
 use crate::forward::ForwardPass;
-use crate::layers::{Dropout, DropoutSite, EmbeddingScale, Linear, glorot};
+use crate::layers::{DropoutSite, EmbeddingScale, Linear, glorot};
 use couplet_tensor::ops::rotary::RotaryConfig;
 use couplet_tensor::ops::{MultiHead, rotary, self_attention};
 use couplet_tensor::{SequenceLayout, Var};
@@ -32,7 +32,7 @@ impl SelfAttentionEncoder {
         let (heads, positions, widths) =
             (config.heads.unwrap_or(1), config.positions(), config.layer_sizes()?);
         widths.iter().try_for_each(|&width| check_heads("model.encoder", width, heads, positions))?;
-        let dropout = Dropout::new(config.dropout, config.variational_dropout);
+        let dropout = config.dropout();
         let inputs = std::iter::once(input).chain(widths.iter().copied());
         let layer = |(layer, (input, &width)): (usize, (usize, &usize))| {
             let name = format!("in_proj_weight_l{layer}");

@@ -4,7 +4,7 @@ use super::{Encoded, Encoder, EncoderEntry};
 use crate::builder::ModelBuilder;
 use crate::config::{ConfigError, EncoderConfig, KindKeys, PositionKind, check_heads};
 use crate::forward::ForwardPass;
-use crate::layers::{Dropout, EmbeddingScale, FeedForward, SelfAttention, SublayerConnection};
+use crate::layers::{EmbeddingScale, FeedForward, SelfAttention, SublayerConnection};
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl TransformerEncoder {
         let (heads, positions) = (config.heads.unwrap_or(HEADS), config.positions());
         check_heads("model.encoder", width, heads, positions)?;
         let feed_forward = config.feed_forward.unwrap_or_default();
-        let dropout = Dropout::new(config.dropout, config.variational_dropout);
+        let dropout = config.dropout();
         let mut connection = SublayerConnection::new(config.norm.unwrap_or_default(), dropout);
         let layer = |(layer, hidden): (usize, usize)| {
             let b = &mut b.child(format!("layers.{layer}"));

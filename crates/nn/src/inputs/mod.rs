@@ -3,6 +3,7 @@
 mod tokens;
 
 pub use tokens::TokenInput;
+pub(crate) use tokens::TokenInputConfig;
 
 use crate::forward::ForwardPass;
 use crate::layers::Embedding;

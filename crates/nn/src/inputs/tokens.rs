@@ -1,13 +1,13 @@
 use super::InputLayer;
 use crate::builder::ModelBuilder;
-use crate::config::{EncoderConfig, InputKind};
+use crate::config::{InputKind, PositionKind};
 use crate::forward::ForwardPass;
 use crate::layers::{Dropout, DropoutSite, Embedding, EmbeddingScale, Positions};
 use crate::tokens::PackedTokens;
 use couplet_tensor::{SequenceLayout, Tensor, Var};
 use std::sync::Arc;
 
-/// Tokens as embeddings or as one-hot vectors, with positions.
+/// Tokens as embeddings or as one-hot vectors, with positions: the input of encoders and of decoders.
 #[derive(Clone, Debug)]
 pub struct TokenInput {
     vectors: TokenVectors,
@@ -23,25 +23,46 @@ enum TokenVectors {
     OneHot { vocabulary: usize },
 }
 
+/// What token vectors are like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenInputConfig<'a> {
+    pub(crate) kind: InputKind,
+    pub(crate) vocabulary: usize,
+    /// The width of embeddings.
+    pub(crate) width: usize,
+    pub(crate) scale: EmbeddingScale,
+    pub(crate) positions: PositionKind,
+    pub(crate) dropout: Dropout,
+    /// The embedding of the other side, to be taken instead of a new one.
+    pub(crate) tied: Option<&'a Embedding>,
+}
+
 impl TokenInput {
-    /// Adds `embedding` and, where they are learned, `positions`, as the configuration of an encoder and its kind ask for them.
-    pub fn new(
-        b: &mut ModelBuilder,
-        config: &EncoderConfig,
-        scale: EmbeddingScale,
-        vocabulary: usize,
-    ) -> TokenInput {
-        let (vectors, width) = match config.input {
+    /// Adds `embedding` and, where they are learned, `positions`.
+    pub(crate) fn new(b: &mut ModelBuilder, config: TokenInputConfig) -> TokenInput {
+        let TokenInputConfig { kind, vocabulary, width, scale, positions, dropout, tied } = config;
+        let (vectors, width) = match kind {
             InputKind::Embedding => {
-                let width = config.embedding.size;
-                let embedding = Embedding::new(b, vocabulary, width, scale);
-                let dropout = Dropout::new(config.dropout, config.variational_dropout);
+                let new = |b: &mut ModelBuilder| Embedding::new(b, vocabulary, width, scale);
+                let embedding = tied.map_or_else(|| new(b), Embedding::clone);
                 let dropout = b.child("embedding").dropout("dropout", dropout);
                 (TokenVectors::Embedding { embedding, dropout }, width)
             }
             InputKind::OneHot => (TokenVectors::OneHot { vocabulary }, vocabulary),
         };
-        TokenInput { vectors, positions: Positions::new(b, config.positions(), scale, width), width }
+        TokenInput { vectors, positions: Positions::new(b, positions, scale, width), width }
+    }
+
+    /// The vectors of one token of each row, at its position: rows × width.
+    pub(crate) fn step(&self, fwd: &ForwardPass, tokens: &[u32], positions: &[u32]) -> Var {
+        self.positions.step(fwd, &self.vectors(fwd, tokens), positions)
+    }
+
+    fn vectors(&self, fwd: &ForwardPass, tokens: &[u32]) -> Var {
+        match &self.vectors {
+            TokenVectors::Embedding { embedding, .. } => embedding.forward(fwd, tokens),
+            TokenVectors::OneHot { vocabulary } => one_hot(fwd, tokens, *vocabulary),
+        }
     }
 }
 
@@ -51,15 +72,11 @@ impl InputLayer for TokenInput {
     }
 
     fn forward(&self, fwd: &ForwardPass, input: &PackedTokens) -> (Var, Arc<SequenceLayout>) {
-        let (layout, tokens) = (&input.layout, &input.tokens);
+        let layout = &input.layout;
+        let x = self.positions.forward(fwd, &self.vectors(fwd, &input.tokens), layout); // [rows, width]
         let x = match &self.vectors {
-            TokenVectors::Embedding { embedding, dropout } => {
-                let x = self.positions.forward(fwd, &embedding.forward(fwd, tokens), layout); // [rows, width]
-                fwd.dropout(x, layout, dropout)
-            }
-            TokenVectors::OneHot { vocabulary } => {
-                self.positions.forward(fwd, &one_hot(fwd, tokens, *vocabulary), layout) // [rows, vocabulary]
-            }
+            TokenVectors::Embedding { dropout, .. } => fwd.dropout(x, layout, dropout),
+            TokenVectors::OneHot { .. } => x,
         };
         (x, Arc::clone(layout))
     }

@@ -48,7 +48,7 @@ fn plain_translation_copies_neither_attention_nor_distributions() {
 /// The prompts are scored token by token, in one forward pass: one copy, however long the continuations are.
 #[test]
 fn generation_copies_the_scores_of_the_prompts_alone() {
-    let tokenizer = Tokenizer::train(&TokenizerConfig::default(), &LINES).expect("some words");
+    let tokenizer = Tokenizer::train(&TokenizerConfig::default(), LINES).expect("some words");
     let config: LanguageModelConfig =
         toml::from_str("encoder = { hidden = 6, embedding = 5, bidirectional = false }").expect("a model");
     let mut params = Params::new(&Device::cpu(), 5);
