@@ -163,7 +163,7 @@ impl Tensor {
     /// The only number of a 1 × 1 tensor.
     pub fn item(&self) -> f32 {
         assert_eq!(self.shape(), (1, 1), "one number of a tensor of {} × {}", self.rows, self.columns);
-        self.to_vec()[0]
+        self.numbers(0..1)[0]
     }
 
     pub(crate) fn data(&self) -> &[f32] {

@@ -99,7 +99,7 @@ fn a_model_that_cannot_be() {
     train(folder.path(), &["--set", "model.attention.score=none", "--set", "model.context.kind=none"])
         .failed(
             2,
-            "project/config.toml: model.attention.score = \"none\" with model.context.kind = \"none\"",
+            "project/config.toml: model.attention.score = \"none\" cannot be combined with model.context.kind = \"none\"",
             "the decoder would know nothing of the source; choose a score or a context",
         );
     let misspelt = ["train", "project/config.toml", "--set", "model.attention.score=baudanau"];

@@ -71,8 +71,8 @@ fn texts_and_labels_may_be_two_files() {
     let files = ["data.train=['texts', 'labels']", "data.valid=['texts', 'labels']", "train.epochs=1"];
     train(folder.path(), &[&files[..], &["model.classifier.output=sigmoid"]].concat()).failed(
         1,
-        "model.classifier.output = \"sigmoid\" with 3 labels",
-        "one number tells two labels apart; use \"softmax\" for any other number of them",
+        "model.classifier.output = \"sigmoid\" cannot tell 3 labels apart",
+        "one logit tells two labels apart; use \"softmax\" for any other number of labels",
     );
     train(folder.path(), &files).ok();
     let parallel = ["--source", "project/texts", "--target", "project/labels"];

@@ -146,7 +146,7 @@ fn what_cannot_copy_says_so() {
     let arguments = ["train", "config.toml", "--set", "model.attention.score=none"];
     couplet(folder.path(), &arguments).failed(
         2,
-        "config.toml: model.decoder.copy with model.attention.score = \"none\"",
-        "a writer copies what it looks at; choose a score, or leave it out",
+        "config.toml: model.decoder.copy cannot be combined with model.attention.score = \"none\"",
+        "a decoder copies what it attends to; choose a score, or remove it",
     );
 }

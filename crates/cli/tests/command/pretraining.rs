@@ -92,13 +92,13 @@ fn what_a_language_model_cannot_do_is_named() {
     );
     train(at, "project/config.toml", "other", &["model.encoder.bidirectional=true"]).failed(
         2,
-        "project/config.toml: model.encoder.bidirectional with task = \"language-model\"",
-        "a reader from the end sees what it is to predict; set model.encoder.bidirectional = false",
+        "project/config.toml: model.encoder.bidirectional cannot be combined with task = \"language-model\"",
+        "a language model predicts the next token from earlier ones only; set model.encoder.bidirectional = false",
     );
     train(at, "project/config.toml", "other", &["model.encoder.kind=bag"]).failed(
         2,
-        "project/config.toml: model.encoder.kind = \"bag\" with task = \"language-model\"",
-        "it sees what it is to predict; a language model reads with \"rnn\", \"gru\" or \"lstm\"",
+        "project/config.toml: model.encoder.kind = \"bag\" cannot be combined with task = \"language-model\"",
+        "a language model predicts the next token from earlier ones only; choose a recurrent kind",
     );
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Claim, table};
 use crate::run::Entry;
-use couplet_nn::{ModelConfig, Seq2Seq};
+use couplet_nn::{ModelBuilder, ModelConfig, SourceEncoder};
 use couplet_tensor::Params;
 
 const SAID: &str = "A step reads one context, which is as wide as one state of the reader or as a value made of it, in the place of all its states \
@@ -25,7 +25,9 @@ fn row(entry: &Entry) -> Option<Vec<String>> {
         (model.encoder.cell().zip(model.decoder.cell()), entry.runs.first()?.quality.longest);
     cells?;
     // The width of a recurrent encoder's states does not depend on the vocabulary.
-    let width = Seq2Seq::new(&mut Params::planned(), &model, 1, 1).ok()?.source_width();
+    let mut planned = Params::planned();
+    let source = SourceEncoder::new(&mut ModelBuilder::new(&mut planned), &model.encoder, 1).ok()?;
+    let width = source.encoder.width();
     let context = model.attention.context_width(width)?;
     let numbers = [context, longest, width * longest].map(|number| number.to_string());
     Some(std::iter::once(entry.name.clone()).chain(numbers).collect())

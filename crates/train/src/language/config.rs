@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(error(&["data.max_tokens=0"]), "c.toml: data.max_tokens = 0");
         assert_eq!(
             error(&["model.encoder.bidirectional=true"]),
-            "c.toml: model.encoder.bidirectional with task = \"language-model\""
+            "c.toml: model.encoder.bidirectional cannot be combined with task = \"language-model\""
         );
         assert_eq!(
             error(&["train.validation_translations=10"]),
