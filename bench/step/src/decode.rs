@@ -5,10 +5,10 @@ use crate::ours::{Contents, floats, median, padded, peak_megabytes, save, tokens
 use crate::workload::{LENGTH, Workload, recurrent, transformer};
 use anyhow::{Context, Result, anyhow};
 use couplet_data::{END, START};
-use couplet_nn::{Seq2Seq, StepRequest};
+use couplet_nn::Seq2Seq;
 use couplet_search::{
     AutoregressiveModel, Folder, Loaded, ModelStep, Network, NetworkRows, SearchConfig, SearchInput, Shown,
-    search,
+    StepRequest, search,
 };
 use couplet_tensor::{Device, Isa, Params};
 use serde_json::{Value, json};

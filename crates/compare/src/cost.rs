@@ -2,9 +2,10 @@
 
 use couplet_data::random::Random;
 use couplet_data::{END, SPECIAL, START, Tokenizer, UNK};
-use couplet_nn::{Batch, ForwardPass, LabeledBatch, PackedTokens, ScoreRequest, StepRequest, Training};
+use couplet_nn::{Batch, ForwardPass, LabeledBatch, PackedTokens, Training};
 use couplet_search::{
-    AutoregressiveModel, Loaded, LoadedClassifier, Network, Rules, SearchInput, Shown, TokenScores,
+    AutoregressiveModel, Loaded, LoadedClassifier, Network, Rules, ScoreRequest, SearchInput, Shown,
+    StepRequest, TokenScores,
 };
 use couplet_tensor::{Params, Tape, Var};
 use serde::{Deserialize, Serialize};

@@ -41,7 +41,6 @@ pub mod inputs;
 pub mod layers;
 mod models;
 pub mod parts;
-mod request;
 mod state;
 #[cfg(test)]
 mod testing;
@@ -64,6 +63,5 @@ pub use decoders::{AttentionShape, Decoder, DecoderKind, DecoderOutput, StepOutp
 pub use encoders::{CausalEncoder, Encoded, Encoder, EncoderKind, SourceEncoder};
 pub use forward::{ForwardPass, Training};
 pub use models::{Classifier, LanguageModel, LossStats, Seq2Seq};
-pub use request::{ScoreRequest, StepRequest};
 pub use state::DecoderState;
 pub use tokens::{Batch, LabeledBatch, NextTokens, PackedTokens};

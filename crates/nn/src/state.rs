@@ -3,7 +3,7 @@
 use couplet_tensor::ops::{
     KvView, Memory, MemorySegment, column_block, concat_columns, concat_rows, gather_rows,
 };
-use couplet_tensor::{SequenceLayout, Tensor, Var};
+use couplet_tensor::{Device, SequenceLayout, Tensor, Var};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -112,8 +112,8 @@ impl DecoderState {
         own.chain(of_sources).chain(of_cache).map(|(rows, columns)| rows * columns * size_of::<f32>()).sum()
     }
 
-    /// Returns row `rows[i]` as row `i`: some may be gone, some may be there several times. No values are moved. Sources and cached steps
-    /// that no row names any more are dropped.
+    /// Returns row `rows[i]` as row `i`: some may be gone, some may be there several times. No values are moved. Segments of sources that no
+    /// row attends to are dropped, and cached steps that no row names as soon as they are as many as the others.
     #[must_use]
     pub fn select(&self, rows: &[u32]) -> DecoderState {
         let pick = |values: &[u32]| rows.iter().map(|&row| values[row as usize]).collect();
@@ -124,6 +124,11 @@ impl DecoderState {
             cache: self.cache.select(rows),
             source: self.source.as_ref().map(|source| source.select(rows)),
         }
+    }
+
+    /// Returns true if rows can be appended to running ones on a device: kernels of a GPU read the sources of one segment.
+    pub fn can_append(device: &Device) -> bool {
+        matches!(device, Device::Cpu(_))
     }
 
     /// Adds the rows of another state of the same decoder behind its own. Keys and values are not copied.
@@ -304,14 +309,14 @@ impl SourceMemory {
     }
 
     /// Keys and values, the first two tensors, as attention with a score takes them; none where there are none.
-    pub(crate) fn memory(&self, heads: usize, of: Arc<[u32]>) -> Option<Memory> {
+    pub(crate) fn memory(&self, heads: usize) -> Option<Memory> {
         let segment = |segment: &Rc<Segment>| {
             let [keys, values] = &segment.tensors[..] else { return None };
             let layout = Arc::clone(&segment.layout);
             Some(MemorySegment { keys: keys.clone(), values: values.clone(), layout })
         };
         let segments: Option<Vec<MemorySegment>> = self.segments.iter().map(segment).collect();
-        segments.map(|segments| Memory { segments, heads, of })
+        segments.map(|segments| Memory { segments, heads, of: Arc::clone(&self.of) })
     }
 
     fn select(&self, rows: &[u32]) -> SourceMemory {

@@ -1,9 +1,9 @@
 //! Searches of many sources whose rows share the steps of a model.
 
 use crate::history::Hypothesis;
+use crate::model::StepRequest;
 use crate::model::{AutoregressiveModel, ModelStep, SearchInput};
 use crate::search::{Decoding, Search, StepRows};
-use couplet_nn::StepRequest;
 use std::fmt;
 
 #[cfg(test)]
@@ -105,7 +105,9 @@ impl<M: AutoregressiveModel> DecodeBatch<M> {
         }
         let (mut joining, mut rejected) = (Vec::new(), Vec::new());
         for (id, input) in self.added.drain(..) {
-            match input.rejection() {
+            let prompt = !input.prompt.is_empty() && !self.model.supports_prompt();
+            let reason = prompt.then(|| "the model cannot continue a prompt".to_owned());
+            match reason.or_else(|| input.rejection()) {
                 Some(reason) => rejected.push((id, SearchEvent::Rejected(reason))),
                 None => joining.push((id, input)),
             }

@@ -8,9 +8,9 @@
 
 use crate::config::{BeamStopping, SearchConfig};
 use crate::history::{BeamHistory, Hypothesis};
+use crate::model::ScoreRequest;
 use crate::model::{TokenAttention, TokenScores, top_k};
 use crate::search::{Decoding, Search, StepRows};
-use couplet_nn::ScoreRequest;
 
 #[cfg(test)]
 mod tests;

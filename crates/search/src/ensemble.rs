@@ -1,7 +1,7 @@
 //! Ensembles: several models with the same vocabulary, whose probabilities are averaged.
 
 use crate::model::{AutoregressiveModel, ModelStep, SearchInput, TokenAttention, TokenScores};
-use couplet_nn::{ScoreRequest, StepRequest};
+use crate::model::{ScoreRequest, StepRequest};
 
 /// Models that generate together.
 #[derive(Clone, Debug)]
@@ -59,6 +59,10 @@ impl<M: AutoregressiveModel> AutoregressiveModel for Ensemble<M> {
 
     fn can_append(&self) -> bool {
         self.0.iter().all(AutoregressiveModel::can_append)
+    }
+
+    fn supports_prompt(&self) -> bool {
+        self.0.iter().all(AutoregressiveModel::supports_prompt)
     }
 
     fn bos_eos(&self) -> (u32, u32) {

@@ -4,22 +4,23 @@ use crate::config::{SearchConfig, Unknown};
 use crate::constraint::{Forbidden, Rules};
 use crate::folder::{Folder, FolderError};
 use crate::history::Hypothesis;
-use crate::model::{AutoregressiveModel, ModelStep, SearchInput};
+use crate::model::{AutoregressiveModel, ModelStep, SearchInput, StepRequest};
 use crate::network::token_scores;
 use crate::score::Scored;
 use crate::search::search_inputs;
 use crate::task::Task;
 use couplet_data::{END, START, Tokenizer, UNK, in_order, pieces};
-use couplet_nn::{
-    DecoderState, ForwardPass, LanguageModel, LanguageModelConfig, NextTokens, PackedTokens, StepRequest,
-};
-use couplet_tensor::ops::log_softmax;
+use couplet_nn::{DecoderState, ForwardPass, LanguageModel, LanguageModelConfig, NextTokens, PackedTokens};
+use couplet_tensor::ops::{log_softmax, row_block};
 use couplet_tensor::{Device, Params};
 use serde::Deserialize;
 use std::sync::Arc;
 
 /// Tokens of the texts that are scored together.
 const BATCH_TOKENS: usize = 4096;
+
+/// Tokens of prompts whose logits exist at once.
+const SCORED_ROWS: usize = 256;
 
 /// Tokens that a text may have by default, and those for each token that it begins with.
 const MAX_LENGTH: usize = 10;
@@ -189,12 +190,17 @@ impl AutoregressiveModel for Network<'_> {
         let examples: Vec<u32> = (0..inputs.len() as u32).collect();
         let packed = PackedTokens::new(&fed.iter().map(Vec::as_slice).collect::<Vec<_>>(), &examples);
         let (hidden, state) = self.model.continue_from(&fwd, &packed, &DecoderState::default());
-        let logits = self.model.logits(&fwd, &hidden); // [prompt tokens, vocabulary]
-        let (values, layout) = (logits.value().to_vec(), &packed.layout);
-        let mut prompts = vec![Vec::new(); inputs.len()];
-        for ((sequence, step), logits) in layout.places().zip(values.chunks(logits.columns().max(1))) {
-            let input = layout.sorted_indices()[sequence] as usize;
-            prompts[input].push(log_softmax(logits)[inputs[input].prompt[step] as usize]);
+        let (layout, mut prompts) = (&packed.layout, vec![Vec::new(); inputs.len()]);
+        let mut places = layout.places();
+        for start in (0..hidden.rows()).step_by(SCORED_ROWS) {
+            let rows = row_block(&hidden, start..(start + SCORED_ROWS).min(hidden.rows()));
+            let logits = self.model.logits(&fwd, &rows); // [rows, vocabulary]
+            for (logits, (sequence, step)) in
+                logits.value().to_vec().chunks(logits.columns().max(1)).zip(&mut places)
+            {
+                let input = layout.sorted_indices()[sequence] as usize;
+                prompts[input].push(log_softmax(logits)[inputs[input].prompt[step] as usize]);
+            }
         }
         (state, prompts)
     }
@@ -212,6 +218,10 @@ impl AutoregressiveModel for Network<'_> {
 
     fn append(&self, state: &mut DecoderState, other: DecoderState) {
         state.append(other);
+    }
+
+    fn can_append(&self) -> bool {
+        DecoderState::can_append(self.params.device())
     }
 
     fn bos_eos(&self) -> (u32, u32) {

@@ -46,7 +46,9 @@ pub use generate::{Continuation, LoadedLanguageModel, losses};
 pub use history::Hypothesis;
 pub use limit::TargetLengths;
 pub use manifest::Manifest;
-pub use model::{AutoregressiveModel, ModelStep, SearchInput, TokenAttention, TokenScores};
+pub use model::{
+    AutoregressiveModel, ModelStep, ScoreRequest, SearchInput, StepRequest, TokenAttention, TokenScores,
+};
 pub use network::{Network, NetworkRows, Shown};
 pub use score::Scored;
 pub use search::{search, search_inputs};

@@ -2,7 +2,6 @@
 
 use crate::config::SearchConfig;
 use crate::constraint::Rules;
-use couplet_nn::{ScoreRequest, StepRequest};
 use std::sync::Arc;
 
 /// A model that generates token by token. A state has a row for each hypothesis, of any mixture of inputs and lengths.
@@ -25,6 +24,11 @@ pub trait AutoregressiveModel {
 
     /// Returns true if inputs can join rows that are running.
     fn can_append(&self) -> bool {
+        true
+    }
+
+    /// Returns true if inputs can have a prompt.
+    fn supports_prompt(&self) -> bool {
         true
     }
 
@@ -53,6 +57,10 @@ impl<M: AutoregressiveModel> AutoregressiveModel for &M {
 
     fn can_append(&self) -> bool {
         (**self).can_append()
+    }
+
+    fn supports_prompt(&self) -> bool {
+        (**self).supports_prompt()
     }
 
     fn bos_eos(&self) -> (u32, u32) {
@@ -97,6 +105,24 @@ impl SearchInput {
         let too_long = || format!("the beginning has {tokens} tokens, and an output at most {limit}");
         self.rules.impossible().or_else(|| (tokens > limit).then(too_long))
     }
+}
+
+/// The token scores that a search needs of one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScoreRequest {
+    /// The `k` most probable tokens.
+    TopK(usize),
+    /// The whole distribution, for sampling and constraints.
+    All,
+}
+
+/// Request of a step. What is not requested is not computed, and not copied from the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepRequest {
+    /// The token scores of each row.
+    pub scores: Vec<ScoreRequest>,
+    /// Set if attention weights are needed.
+    pub attention: bool,
 }
 
 /// Result of a step.

@@ -1,12 +1,12 @@
 //! Neural sequence-to-sequence models in a search.
 
-use crate::model::{AutoregressiveModel, ModelStep, SearchInput, TokenAttention, TokenScores};
-use couplet_data::{END, START, UNK};
-use couplet_nn::{
-    AttentionShape, DecoderState, ForwardPass, PackedTokens, ScoreRequest, Seq2Seq, StepRequest,
+use crate::model::{
+    AutoregressiveModel, ModelStep, ScoreRequest, SearchInput, StepRequest, TokenAttention, TokenScores,
 };
+use couplet_data::{END, START, UNK};
+use couplet_nn::{AttentionShape, DecoderState, ForwardPass, PackedTokens, Seq2Seq};
 use couplet_tensor::ops::{CopySource, PointerOutput, copy_mixture, gather_rows, log_softmax, top_k};
-use couplet_tensor::{Device, Params, Tensor, Var};
+use couplet_tensor::{Params, Tensor, Var};
 use std::sync::Arc;
 
 /// A sequence-to-sequence model with its weights.
@@ -64,20 +64,17 @@ impl Network<'_> {
             let copying = gates.as_ref().map(|gates| 1.0 / (1.0 + gates[i].exp()));
             TokenAttention { weights: (0..steps).map(mean).collect(), copying }
         };
-        Some(weights.to_vec().chunks(weights.columns().max(1)).enumerate().map(token).collect())
+        let values = weights.to_vec();
+        let row = |i: usize| (i, &values[i * weights.columns()..][..weights.columns()]);
+        Some((0..weights.rows()).map(row).map(token).collect())
     }
 }
 
 impl AutoregressiveModel for Network<'_> {
     type State = NetworkRows;
 
-    /// Encodes sources.
-    ///
-    /// # Panics
-    ///
-    /// If an input has a prompt: a target prefix is a constraint.
+    /// Encodes sources. A target prefix is a constraint, not a prompt.
     fn init(&self, inputs: &[&SearchInput]) -> (NetworkRows, Vec<Vec<f32>>) {
-        assert!(inputs.iter().all(|input| input.prompt.is_empty()), "a prompt for a model with a source");
         let fwd = ForwardPass::inference(self.params);
         let sources: Vec<&[u32]> = inputs.iter().map(|input| &*input.tokens).collect();
         let examples: Vec<u32> = (0..sources.len() as u32).collect();
@@ -93,7 +90,7 @@ impl AutoregressiveModel for Network<'_> {
         let fwd = ForwardPass::inference(self.params);
         let known = |&token: &u32| if (token as usize) < self.model.vocabulary() { token } else { UNK };
         let tokens: Vec<u32> = tokens.iter().map(known).collect();
-        let step = self.model.step(&fwd, &tokens, &state.decoder, request);
+        let step = self.model.step(&fwd, &tokens, &state.decoder, request.attention);
         let logits = self.model.logits(&fwd, &step.hidden); // [rows, vocabulary]
         let pointer = step.pointer.as_ref();
         let mixed = pointer.map(|pointer| {
@@ -120,9 +117,12 @@ impl AutoregressiveModel for Network<'_> {
         state.copy.extend(other.copy);
     }
 
-    /// Kernels of a GPU read the sources of one segment.
+    fn supports_prompt(&self) -> bool {
+        false
+    }
+
     fn can_append(&self) -> bool {
-        matches!(self.params.device(), Device::Cpu(_))
+        DecoderState::can_append(self.params.device())
     }
 
     fn bos_eos(&self) -> (u32, u32) {

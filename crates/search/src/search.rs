@@ -5,10 +5,10 @@ use crate::beam::{self, Beam};
 use crate::config::{Method, SearchConfig};
 use crate::constraint::Rules;
 use crate::history::Hypothesis;
+use crate::model::ScoreRequest;
 use crate::model::{AutoregressiveModel, SearchInput, TokenAttention, TokenScores};
 use crate::sample::Sampler;
 use couplet_data::in_order;
-use couplet_nn::ScoreRequest;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Models for tests, each row by itself.
 
 use crate::history::Hypothesis;
+use crate::model::StepRequest;
 use crate::model::{AutoregressiveModel, ModelStep, SearchInput, TokenAttention, TokenScores};
 use crate::search::search_inputs;
-use couplet_nn::StepRequest;
 use std::cell::RefCell;
 
 pub(crate) const START: u32 = 0;

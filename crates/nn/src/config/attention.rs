@@ -152,7 +152,7 @@ impl AttentionConfig {
         let weight = self.coverage_loss.unwrap_or(1.0);
         reject_if(
             !(weight > 0.0 && weight.is_finite()),
-            format!("model.attention.coverage_loss = {weight} is no weight"),
+            format!("model.attention.coverage_loss must not be {weight}"),
             "a weight above 0; to have no such loss, remove it",
         )
     }

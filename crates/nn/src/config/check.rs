@@ -4,41 +4,18 @@ use super::PositionKind;
 use crate::cell::CellKind;
 use thiserror::Error;
 
-/// A config that makes no model.
+/// A config that makes no model: what is wrong, by key.
 #[derive(Clone, Debug, Error, PartialEq)]
-pub enum ConfigError {
-    /// A size of 0.
-    #[error("{key} = 0 is no size")]
-    Zero {
-        /// The key.
-        key: &'static str,
-    },
-    /// A rate outside of its range.
-    #[error("{key} = {value} is no fraction")]
-    Dropout {
-        /// The key.
-        key: &'static str,
-        /// Its value.
-        value: f32,
-    },
-    /// Values that cannot be combined.
-    #[error("{what}")]
-    Together {
-        /// Which ones.
-        what: String,
-        /// How to fix them.
-        hint: String,
-    },
+#[error("{what}")]
+pub struct ConfigError {
+    what: String,
+    hint: String,
 }
 
 impl ConfigError {
     /// How to fix it.
     pub fn hint(&self) -> String {
-        match self {
-            ConfigError::Zero { .. } => "a size of at least 1".to_owned(),
-            ConfigError::Dropout { .. } => "a fraction from 0 to below 1".to_owned(),
-            ConfigError::Together { hint, .. } => hint.clone(),
-        }
+        self.hint.clone()
     }
 }
 
@@ -82,7 +59,7 @@ pub(crate) fn reject_if(
     what: impl Into<String>,
     hint: impl Into<String>,
 ) -> Result<(), ConfigError> {
-    if wrong { Err(ConfigError::Together { what: what.into(), hint: hint.into() }) } else { Ok(()) }
+    if wrong { Err(ConfigError { what: what.into(), hint: hint.into() }) } else { Ok(()) }
 }
 
 /// Rejects rotary positions where queries and keys are no steps of one sequence.
@@ -101,7 +78,7 @@ pub(crate) fn check_heads(
     heads: usize,
     positions: PositionKind,
 ) -> Result<(), ConfigError> {
-    reject_if(heads == 0, format!("{table}.heads = 0 is no size"), "a size of at least 1")?;
+    check_sizes([(&*format!("{table}.heads"), heads)])?;
     reject_if(
         !width.is_multiple_of(heads),
         format!("{table}.heads = {heads} does not divide states of width {width}"),
@@ -115,16 +92,16 @@ pub(crate) fn check_heads(
 }
 
 /// Rejects sizes of 0.
-pub(crate) fn check_sizes(sizes: impl IntoIterator<Item = (&'static str, usize)>) -> Result<(), ConfigError> {
-    match sizes.into_iter().find(|(_, size)| *size == 0) {
-        Some((key, _)) => Err(ConfigError::Zero { key }),
-        None => Ok(()),
-    }
+pub(crate) fn check_sizes<'a>(sizes: impl IntoIterator<Item = (&'a str, usize)>) -> Result<(), ConfigError> {
+    sizes.into_iter().try_for_each(|(key, size)| {
+        reject_if(size == 0, format!("{key} must not be 0"), "a size of at least 1")
+    })
 }
 
 /// Rejects what is no fraction from 0 to below 1.
-pub(crate) fn check_fraction(key: &'static str, value: f32) -> Result<(), ConfigError> {
-    if (0.0..1.0).contains(&value) { Ok(()) } else { Err(ConfigError::Dropout { key, value }) }
+pub(crate) fn check_fraction(key: &str, value: f32) -> Result<(), ConfigError> {
+    let is_fraction = (0.0..1.0).contains(&value);
+    reject_if(!is_fraction, format!("{key} must not be {value}"), "a fraction from 0 to below 1")
 }
 
 /// Rejects stochastic depth of layers without a residual connection.

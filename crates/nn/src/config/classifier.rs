@@ -140,11 +140,8 @@ mod tests {
             refusal("pooling = { kind = 'mean', steps = 3 }"),
             "model.pooling.steps needs model.pooling.kind = \"flatten\""
         );
-        assert_eq!(
-            refusal("pooling = { kind = 'flatten', steps = 0 }"),
-            "model.pooling.steps = 0 is no size"
-        );
-        assert_eq!(refusal("classifier.dropout = 1.0"), "model.classifier.dropout = 1 is no fraction");
+        assert_eq!(refusal("pooling = { kind = 'flatten', steps = 0 }"), "model.pooling.steps must not be 0");
+        assert_eq!(refusal("classifier.dropout = 1.0"), "model.classifier.dropout must not be 1");
     }
 
     #[test]

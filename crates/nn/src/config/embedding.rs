@@ -109,17 +109,17 @@ impl EmbeddingConfig {
         self.pretrained = self.pretrained.take().map(|path| folder.join(path));
     }
 
-    /// Refuses what makes no vectors of a part, `model.encoder` for example.
+    /// Rejects what makes no vectors of a module, `model.encoder` for example.
     pub(super) fn check(&self, part: &str, input: InputKind) -> Result<(), ConfigError> {
         reject_if(
             self.pretrained.is_none() && self.freeze != Freeze::Never,
-            format!("{part}.embedding.freeze without {part}.embedding.pretrained"),
+            format!("{part}.embedding.freeze needs {part}.embedding.pretrained"),
             "name the file of the vectors; train.freeze freezes any other part",
         )?;
         reject_if(
             self.pretrained.is_some() && input == InputKind::OneHot,
-            format!("{part}.embedding.pretrained with {part}.input = \"one-hot\""),
-            "one-hot tokens have no vectors; leave one of them out",
+            format!("{part}.embedding.pretrained cannot be combined with {part}.input = \"one-hot\""),
+            "one-hot tokens have no vectors; remove one of them",
         )
     }
 }
@@ -164,11 +164,11 @@ mod tests {
         };
         assert_eq!(
             said("embedding = { size = 8, freeze = true }"),
-            "model.encoder.embedding.freeze without model.encoder.embedding.pretrained"
+            "model.encoder.embedding.freeze needs model.encoder.embedding.pretrained"
         );
         assert_eq!(
             said("input = 'one-hot'\nembedding = { size = 8, pretrained = 'v.txt' }"),
-            "model.encoder.embedding.pretrained with model.encoder.input = \"one-hot\""
+            "model.encoder.embedding.pretrained cannot be combined with model.encoder.input = \"one-hot\""
         );
     }
 }

@@ -29,13 +29,10 @@ fn the_defaults_make_a_model() {
 
 #[test]
 fn what_makes_no_model_is_refused_by_name() {
-    let mut config = ModelConfig::default();
-    config.decoder.layers = 0;
-    assert_eq!(config.check(), Err(ConfigError::Zero { key: "model.decoder.layers" }));
-
-    let mut config = ModelConfig::default();
-    config.encoder.dropout = 1.0;
-    assert_eq!(config.check(), Err(ConfigError::Dropout { key: "model.encoder.dropout", value: 1.0 }));
+    let error = rejection(|config| config.decoder.layers = 0);
+    assert_eq!(error, "model.decoder.layers must not be 0");
+    let error = rejection(|config| config.encoder.dropout = 1.0);
+    assert_eq!(error, "model.encoder.dropout must not be 1");
 }
 
 #[test]
@@ -59,7 +56,7 @@ fn a_reader_is_refused_by_name() {
     );
     assert_eq!(
         rejection(|config| config.encoder.hidden = each(&[3, 0])),
-        "model.encoder.hidden = 0 is no size"
+        "model.encoder.hidden must not be 0"
     );
 }
 
@@ -86,7 +83,7 @@ fn layers_are_only_left_out_where_there_is_a_way_past_them() {
         rejection(|config| (config.encoder.residual_from, config.encoder.stochastic_depth) = (Some(2), share))
     };
     assert_eq!(past(0.1), "nothing");
-    assert_eq!(past(1.0), "model.encoder.stochastic_depth = 1 is no fraction");
+    assert_eq!(past(1.0), "model.encoder.stochastic_depth must not be 1");
     let said = rejection(|config| {
         (config.encoder.kind, config.encoder.stochastic_depth) = (EncoderKind::Transformer, 0.1);
     });
@@ -161,7 +158,7 @@ fn attention_is_refused_by_name() {
         said(|attention| (attention.score, attention.heads) = (AttentionKind::None, 2)),
         "model.attention.heads cannot be combined with model.attention.score = \"none\""
     );
-    assert_eq!(said(|attention| attention.heads = 0), "model.attention.heads = 0 is no size");
+    assert_eq!(said(|attention| attention.heads = 0), "model.attention.heads must not be 0");
     assert_eq!(
         said(|attention| (attention.score, attention.heads) = (Additive, 3)),
         "model.attention.heads = 3 does not divide keys of width 256"
@@ -239,7 +236,7 @@ fn windows_and_coverage_are_refused_by_name() {
     );
     assert_eq!(
         said(|attention| (attention.local, attention.window) = (Some(LocalKind::Monotonic), Some(0))),
-        "model.attention.window = 0 is no size"
+        "model.attention.window must not be 0"
     );
     assert_eq!(said(|attention| attention.local = Some(LocalKind::Predictive)), "nothing");
     assert_eq!(
@@ -254,7 +251,7 @@ fn windows_and_coverage_are_refused_by_name() {
     );
     assert_eq!(
         said(|attention| attention.coverage_loss = Some(-1.0)),
-        "model.attention.coverage_loss = -1 is no weight"
+        "model.attention.coverage_loss must not be -1"
     );
     assert_eq!(
         said(|attention| (attention.coverage, attention.coverage_loss) = (true, Some(1.0))),
@@ -341,7 +338,7 @@ fn what_has_no_recurrence_is_refused_by_name() {
         })
     };
     assert_eq!(reader(|_| ()), "nothing");
-    assert_eq!(reader(|encoder| encoder.heads = Some(0)), "model.encoder.heads = 0 is no size");
+    assert_eq!(reader(|encoder| encoder.heads = Some(0)), "model.encoder.heads must not be 0");
     assert_eq!(
         reader(|encoder| encoder.heads = Some(3)),
         "model.encoder.heads = 3 does not divide states of width 256"
@@ -386,7 +383,7 @@ fn what_has_no_recurrence_is_refused_by_name() {
         rejection(|config| {
             (config.decoder.kind, config.decoder.kernel) = (DecoderKind::Conv, Some(0));
         }),
-        "model.decoder.kernel = 0 is no size"
+        "model.decoder.kernel must not be 0"
     );
     assert_eq!(
         rejection(|config| config.decoder.kernel = Some(3)),

@@ -8,7 +8,6 @@ use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
 use crate::layers::{CrossAttentionInput, DropoutSite, EmbeddingScale, Linear, glorot};
-use crate::request::StepRequest;
 use crate::state::{DecoderState, SourceMemory};
 use crate::tokens::PackedTokens;
 use couplet_tensor::Var;
@@ -62,13 +61,7 @@ impl Decoder for AttentionDecoder {
         DecoderState::initial(Vec::new(), SourceMemory::new(keys_values, &source.layout, source_of))
     }
 
-    fn step(
-        &self,
-        fwd: &ForwardPass,
-        tokens: &[u32],
-        state: &DecoderState,
-        request: &StepRequest,
-    ) -> StepOutput {
+    fn step(&self, fwd: &ForwardPass, tokens: &[u32], state: &DecoderState, attention: bool) -> StepOutput {
         let word = self.input.step(fwd, tokens, state.positions()); // [rows, embedding]
         let query = self.q_proj.forward(fwd, &word); // [rows, hidden]
         let source = CrossAttentionInput { source: state.source(), layer: 0 };
@@ -76,7 +69,7 @@ impl Decoder for AttentionDecoder {
         StepOutput {
             hidden: Var::constant(context),
             state: state.after_step(Vec::new()),
-            attention: request.attention.then_some(weights),
+            attention: attention.then_some(weights),
             pointer: None,
         }
     }
@@ -156,7 +149,7 @@ mod tests {
         let output = decoder.forward(&fwd, &PackedTokens::new(&[&[0, 1]], &[0]), &state, true);
         assert_near(&output.hidden.value().to_vec(), &[0.92423, 0.0]);
         assert_near(&output.attention.expect("it attends").value().to_vec(), &[0.73106, 0.26894, 0.5, 0.5]);
-        let step = decoder.step(&fwd, &[0], &state, &StepRequest::default());
+        let step = decoder.step(&fwd, &[0], &state, false);
         let logits = decoder.output_projection().forward(&fwd, &step.hidden);
         assert_near(&logits.value().to_vec(), &[0.92423, 2.87270]);
         assert!(step.attention.is_none(), "it was not requested");

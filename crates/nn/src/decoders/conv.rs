@@ -14,7 +14,6 @@ use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
 use crate::layers::{CrossAttentionInput, DropoutSite, EmbeddingScale, GatedConvolution, Linear};
-use crate::request::StepRequest;
 use crate::state::{DecoderState, SourceMemory, StateTensor};
 use crate::tokens::PackedTokens;
 use couplet_tensor::ops::{MultiHead, Window, concat_columns, linear, multiply_elements, scaled_residual};
@@ -110,13 +109,7 @@ impl Decoder for ConvDecoder {
         DecoderState::initial(earlier, SourceMemory::new(keys_values, &source.layout, source_of))
     }
 
-    fn step(
-        &self,
-        fwd: &ForwardPass,
-        tokens: &[u32],
-        state: &DecoderState,
-        request: &StepRequest,
-    ) -> StepOutput {
+    fn step(&self, fwd: &ForwardPass, tokens: &[u32], state: &DecoderState, attention: bool) -> StepOutput {
         // The inputs of each layer in the steps before that its window holds, the earliest first.
         let mut earlier = state.gathered();
         let word = self.input.step(fwd, tokens, state.positions()); // [rows, embedding]
@@ -136,7 +129,7 @@ impl Decoder for ConvDecoder {
         StepOutput {
             hidden: self.fc2.forward(fwd, &x), // [rows, embedding]
             state: state.after_step(kept),
-            attention: concat_layers(weights, request.attention),
+            attention: concat_layers(weights, attention),
             pointer: None,
         }
     }

@@ -1,3 +1,5 @@
+//! Copying from the source, as pointer-generator networks do (See et al. 2017).
+
 use crate::attention::AttentionOutput;
 use crate::builder::ModelBuilder;
 use crate::forward::ForwardPass;

@@ -3,11 +3,9 @@
 //! A new kind is a file with its settings, its check and its module, and two lines in [`DecoderKind`].
 
 mod attention;
-mod bridge;
 mod context;
 mod conv;
 mod copy;
-mod readout;
 mod recurrence;
 mod recurrent;
 mod transformer;
@@ -23,7 +21,6 @@ use crate::encoders::{Encoded, Encoder};
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput, TokenInputConfig};
 use crate::layers::{Embedding, EmbeddingScale, Linear};
-use crate::request::StepRequest;
 use crate::state::DecoderState;
 use crate::tokens::PackedTokens;
 use couplet_tensor::ops::{PointerOutput, concat_columns};
@@ -33,19 +30,13 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// From the tokens so far to the hidden state that the next one is predicted from: step by step in a search, whole sequences in
-/// training (teacher forcing). Both give the same bits.
+/// training (teacher forcing). Both compute the same, up to rounding.
 pub trait Decoder: Debug + Send + Sync {
-    /// The state before the first step; row `i` attends to source `source_of[i]` of the batch.
+    /// The state before the first step; row `i` attends to source `source_of[i]` in the order of the layout.
     fn init_state(&self, fwd: &ForwardPass, source: &Encoded, source_of: Arc<[u32]>) -> DecoderState;
 
     /// One step: a token for each row of the state.
-    fn step(
-        &self,
-        fwd: &ForwardPass,
-        tokens: &[u32],
-        state: &DecoderState,
-        request: &StepRequest,
-    ) -> StepOutput;
+    fn step(&self, fwd: &ForwardPass, tokens: &[u32], state: &DecoderState, attention: bool) -> StepOutput;
 
     /// All steps of packed targets; row `i` of the state belongs to sequence `i` of the layout. Attention weights are returned on request.
     fn forward(

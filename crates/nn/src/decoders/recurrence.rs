@@ -11,6 +11,7 @@ use crate::forward::ForwardPass;
 use crate::layers::{DropoutSite, RecurrentLayer, Residual};
 use couplet_tensor::ops::{Memory, Scan, ScanState, concat_columns, gather_rows, steps_before};
 use couplet_tensor::{Direction, SequenceLayout, Tensor, Var};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The layers of the decoder and its attention: steps 2 to 4.
@@ -30,11 +31,11 @@ pub(super) struct Recurrence {
 /// What the layers continue from.
 #[derive(Clone, Debug)]
 pub(super) struct Carried {
-    /// The state of each layer, such as an LSTM's `h` and `c`.
+    /// The state of each layer, such as an LSTM's `h` and `c`: parents × hidden each
     pub(super) layers: Vec<Vec<Var>>,
-    /// With input feeding, the attention of the step before.
+    /// With input feeding, the attention of the step before: parents × value width, and × heads·source steps
     pub(super) attended: Option<AttentionOutput>,
-    /// The sum of the attention weights so far, for a score that sees it.
+    /// The sum of the attention weights so far, for a score that sees it: parents × heads·source steps
     pub(super) coverage: Option<Var>,
 }
 
@@ -134,30 +135,35 @@ impl Recurrence {
             layers.iter().map(of_layer).collect()
         };
         let one_step = Arc::new(SequenceLayout::new(&vec![1; x.rows()]));
-        let above = pick(&carried.layers[self.attending..]);
+        let above = pick(&carried.layers[self.attending..]); // [rows, hidden] each
         let (output, mut next) = match (&self.attention, rows.memory) {
+            // 2. and 3. With input feeding: one step of the scan.
             (Some(attention), Some(memory)) if self.is_fed() => {
-                let before = self.scan_state(&carried, rows.parents, rows.positions);
+                let before = self.scan_state(&carried, rows.parents, rows.positions); // [parents, …]
                 let (after, weights) = self.scan(fwd, attention).advance(x, &before, rows.parents, memory);
-                let now = AttentionOutput { context: after.context, weights };
-                let hidden = after.layers[self.attending - 1][0].clone(); // [rows, hidden]
+                let now = AttentionOutput { context: after.context, weights }; // c_i, [rows, value width]
+                let hidden = after.layers[self.attending - 1][0].clone(); // s_i, [rows, hidden]
                 let used = match self.query {
                     QueryKind::Current => now.clone(),
-                    QueryKind::Previous => carried.attended.expect("it is fed").select(rows.parents),
+                    QueryKind::Previous => carried.attended.expect("it is fed").select(rows.parents), // c_{i-1}
                 };
                 let next = Carried { layers: after.layers, attended: Some(now), coverage: after.covered };
                 (LayerOutput { hidden, attention: Some(used) }, next)
             }
+            // 2. and 3. Without: the layers, then attention of their new state.
             _ => {
                 let initial = pick(&carried.layers[..self.attending]);
-                let (hidden, layers) = self.lower(fwd, x, &one_step, &initial);
-                let attention = self.attend(fwd, &hidden, rows.positions, rows.memory);
-                (LayerOutput { hidden, attention }, Carried { layers, attended: None, coverage: None })
+                let attend = |attention: &Attention, hidden: &Var| {
+                    Some(attention.forward(fwd, hidden, rows.positions, rows.memory?))
+                };
+                let (output, layers) = self.lower(fwd, x, &one_step, &initial, attend);
+                (output, Carried { layers, attended: None, coverage: None })
             }
         };
-        let (output, last) = self.upper(fwd, output, &one_step, &above);
+        // 4. The layers above.
+        let (hidden, last) = self.stack(fwd, &output, &one_step, self.attending..self.layers.len(), &above);
         next.layers.extend(last);
-        (output, next)
+        (LayerOutput { hidden, ..output }, next)
     }
 
     /// All steps of packed targets; row `i` of what is carried belongs to sequence `i`.
@@ -183,67 +189,61 @@ impl Recurrence {
                 LayerOutput { hidden: scanned.states, attention: Some(used) }
             }
             _ => {
-                let (hidden, _) = self.lower(fwd, x, layout, lower);
-                let of_row = |memory: &Memory| Memory {
-                    of: layout.places().map(|(sequence, _)| memory.of[sequence]).collect(),
-                    ..memory.clone()
+                let attend = |attention: &Attention, hidden: &Var| {
+                    let memory = memory?;
+                    let of = layout.places().map(|(sequence, _)| memory.of[sequence]).collect();
+                    let memory = Memory { of, ..memory.clone() };
+                    let steps: Vec<u32> = layout.places().map(|(_, step)| step as u32).collect();
+                    Some(attention.forward(fwd, hidden, &steps, &memory))
                 };
-                let steps: Vec<u32> = layout.places().map(|(_, step)| step as u32).collect();
-                let attention = self.attend(fwd, &hidden, &steps, memory.map(of_row).as_ref());
-                LayerOutput { hidden, attention }
+                self.lower(fwd, x, layout, lower, attend).0
             }
         };
-        self.upper(fwd, output, layout, upper).0
+        let (hidden, _) = self.stack(fwd, &output, layout, self.attending..self.layers.len(), upper);
+        LayerOutput { hidden, ..output }
     }
 
-    /// The layers up to the one that attends, without input feeding: the states of the last of them, and the final states of each.
-    fn lower(
+    /// Some layers over packed sequences, from the states of one before them: `s = f(s_below)`, or `s = f([s_below; c])` above the one that
+    /// attends. Returns the states of the last of them, and the final states of each.
+    fn stack(
         &self,
         fwd: &ForwardPass,
-        x: &Var,
+        below: &LayerOutput,
         layout: &Arc<SequenceLayout>,
+        layers: Range<usize>,
         initial: &[Vec<Var>],
     ) -> (Var, Vec<Vec<Var>>) {
-        let (mut hidden, mut last) = (x.clone(), Vec::new());
-        for (layer, initial) in initial.iter().enumerate() {
-            let output = self.layers[layer].forward(fwd, &hidden, layout, Direction::Forward, Some(initial));
+        let (mut hidden, mut last) = (below.hidden.clone(), Vec::new());
+        for (layer, initial) in layers.zip(initial) {
+            let x = match layer.checked_sub(self.attending) {
+                None => hidden.clone(), // [rows, hidden of the layer below]
+                Some(above) => {
+                    let dropped = fwd.dropout(hidden.clone(), layout, &self.dropouts[above]);
+                    let context = below.attention.iter().map(|attention| &attention.context);
+                    concat_columns(&std::iter::once(&dropped).chain(context).collect::<Vec<_>>()) // [rows, hidden + value width]
+                }
+            };
+            let output = self.layers[layer].forward(fwd, &x, layout, Direction::Forward, Some(initial));
             hidden = self.residual.add(fwd, layer, output.states, &hidden, layout); // [rows, hidden]
             last.push(output.last);
         }
         (hidden, last)
     }
 
-    /// The layers above the one that attends, `s = f([s_below; c])`, and the final states of each.
-    fn upper(
+    /// The layers up to the one that attends without input feeding, and attention of all their states at once. Row `i` takes step
+    /// `steps[i]` of its target and attends to source `memory.of[i]`.
+    fn lower(
         &self,
         fwd: &ForwardPass,
-        below: LayerOutput,
+        x: &Var,
         layout: &Arc<SequenceLayout>,
         initial: &[Vec<Var>],
+        attend: impl FnOnce(&Attention, &Var) -> Option<AttentionOutput>,
     ) -> (LayerOutput, Vec<Vec<Var>>) {
-        let LayerOutput { mut hidden, attention } = below;
-        let mut last = Vec::new();
-        for ((layer, initial), site) in (self.attending..).zip(initial).zip(&self.dropouts) {
-            let dropped = fwd.dropout(hidden.clone(), layout, site); // [rows, hidden]
-            let context = attention.iter().map(|attention| &attention.context);
-            let x = concat_columns(&std::iter::once(&dropped).chain(context).collect::<Vec<_>>());
-            let output = self.layers[layer].forward(fwd, &x, layout, Direction::Forward, Some(initial));
-            hidden = self.residual.add(fwd, layer, output.states, &hidden, layout); // [rows, hidden]
-            last.push(output.last);
-        }
+        let x = LayerOutput { hidden: x.clone(), attention: None };
+        let (hidden, last) = self.stack(fwd, &x, layout, 0..self.attending, initial);
+        let attention = self.attention.as_ref().and_then(|attention| attend(attention, &hidden));
         (LayerOutput { hidden, attention }, last)
-    }
-
-    /// Attention of all states at once; row `i` takes step `steps[i]` of its target and attends to source `memory.of[i]`.
-    fn attend(
-        &self,
-        fwd: &ForwardPass,
-        hidden: &Var,
-        steps: &[u32],
-        memory: Option<&Memory>,
-    ) -> Option<AttentionOutput> {
-        let (attention, memory) = self.attention.as_ref().zip(memory)?;
-        Some(attention.forward(fwd, hidden, steps, memory))
     }
 
     /// The layers up to the one that attends and attention, whose context is fed back, as the engine's one operation.

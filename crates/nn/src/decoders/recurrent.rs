@@ -5,35 +5,32 @@
 //!
 //! 1. the input is `x_i = [y_{i-1}; c]`, without `c` unless the context enters every step;
 //! 2. the layers compute `s_i = f(s_{i-1}, [x_i; c_{i-1}])`, with the attention's context of the step before (input feeding);
-//! 3. attention computes `c_i = Σ_j softmax_j(score(s_i, h_j))·h_j`;
+//! 3. attention computes `c_i = Σ_j softmax_j(score(q_i, k_j))·v_j`, where query, keys and values are `s_i` and `h_j` or projections of them;
 //! 4. layers above the one that attends compute `s_i = f(s_{i-1}, [s_i of the layer below; c_i])`;
-//! 5. the readout `tanh(W·[s_i; c_i; c] + b)` is what the next token is predicted from;
+//! 5. the readout `tanh(W·[s_i; c_i; c] + b)`, with `y_{i-1}` as well or `s_i` alone, is what the next token is predicted from;
 //! 6. a decoder that copies chooses between the vocabulary and the source tokens that it attends to.
 //!
-//! With `query = "previous"`, `s_{i-1}` attends before step 2, and its context enters the layers at once.
+//! With `query = "previous"`, `s_{i-1}` attends before step 2: its context enters the layers at once, and is that of steps 4 to 6.
 
-use super::bridge::Bridge;
-use super::context::Context;
+use super::context::{Bridge, Context};
 use super::copy::CopyGate;
-use super::readout::Readout;
 use super::recurrence::{Carried, LayerOutput, Recurrence, StepRows};
 use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput};
 use crate::attention::{Attention, AttentionOutput};
 use crate::builder::ModelBuilder;
 use crate::cell::CellKind;
 use crate::config::{
-    AttentionConfig, ConfigError, DecoderConfig, InputFeeding, KindKeys, PositionKind, QueryLayer,
-    StateShape, check_stochastic_depth, reject_if,
+    AttentionConfig, ConfigError, DecoderConfig, InputFeeding, KindKeys, ModelConfig, PositionKind,
+    QueryLayer, ReadoutKind, StateShape, check_stochastic_depth, reject_if,
 };
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
 use crate::layers::{DropoutSite, EmbeddingScale, Linear, RecurrentLayer};
-use crate::request::StepRequest;
 use crate::state::{DecoderState, SourceMemory, StateTensor, resize_blocks};
 use crate::tokens::PackedTokens;
-use couplet_tensor::ops::{Memory, concat_columns, gather_rows, repeat_over_steps};
-use couplet_tensor::{Tensor, Var};
+use couplet_tensor::Var;
+use couplet_tensor::ops::{Memory, PointerOutput, concat_columns, gather_rows, repeat_over_steps};
 use std::sync::Arc;
 
 pub(super) const fn entry(name: &'static str, cell: CellKind) -> DecoderEntry {
@@ -124,9 +121,25 @@ impl RecurrentDecoder {
         fixed.into_iter().chain(layers).chain(attended.into_iter().flatten()).chain(coverage).collect()
     }
 
+    /// Steps 5 and 6: the readout, and for a decoder that copies the choice between the vocabulary and the source.
+    fn output(
+        &self,
+        fwd: &ForwardPass,
+        output: &LayerOutput,
+        fixed: Option<&Var>,
+        word: &Var,
+    ) -> (Var, Option<PointerOutput>) {
+        let LayerOutput { hidden, attention } = output;
+        let contexts = attention.iter().map(|attention| &attention.context).chain(fixed);
+        let readout = self.readout.forward(fwd, hidden, contexts, word); // [rows, hidden]
+        let gate = self.copy.as_ref().zip(attention.as_ref());
+        let pointer = gate.map(|(gate, attention)| gate.forward(fwd, hidden, attention, fixed, word));
+        (readout, pointer)
+    }
+
     fn memory(&self, source: &SourceMemory) -> Option<Memory> {
         let attention = self.recurrence.attention.as_ref()?;
-        source.memory(attention.heads(), Arc::clone(source.of()))
+        source.memory(attention.heads())
     }
 }
 
@@ -143,37 +156,25 @@ impl Decoder for RecurrentDecoder {
         DecoderState::initial(self.tensors(carried, fixed), source)
     }
 
-    fn step(
-        &self,
-        fwd: &ForwardPass,
-        tokens: &[u32],
-        state: &DecoderState,
-        request: &StepRequest,
-    ) -> StepOutput {
+    fn step(&self, fwd: &ForwardPass, tokens: &[u32], state: &DecoderState, attention: bool) -> StepOutput {
         let memory = self.memory(state.source());
         let (tensors, parents) = state.by_parent();
         let (carried, fixed) = self.carried(tensors, memory.as_ref());
         // 1. The input: the previous token, and the context if it enters every step.
-        let word = self.input.step(fwd, tokens, state.positions()); // [rows, embedding]
-        let fixed = fixed.map(|context| gather_rows(&context, &parents)); // [rows, context]
-        let x = joined(&word, fixed.as_ref()); // [rows, embedding + context]
-        // 2. to 4. The layers and attention.
+        let word = self.input.step(fwd, tokens, state.positions()); // y, [rows, embedding]
+        let fixed = fixed.map(|context| gather_rows(&context, &parents)); // c, [rows, context]
+        let x = joined(&word, fixed.as_ref()); // x, [rows, embedding + context]
+        // 2. to 4. The layers s_i = f(s_{i-1}, [x_i; c_{i-1}]) and attention c_i = Σ_j a_ij·v_j.
         let rows = StepRows { parents: &parents, positions: state.positions(), memory: memory.as_ref() };
-        let (output, carried) = self.recurrence.step(fwd, &x, carried, &rows);
-        let LayerOutput { hidden, attention } = output; // [rows, hidden]
-        // 5. The readout, from which the model projects to the vocabulary.
-        let contexts = attention.iter().map(|attention| &attention.context).chain(&fixed);
-        let readout = self.readout.forward(fwd, &hidden, contexts, &word); // [rows, hidden]
+        let (output, carried) = self.recurrence.step(fwd, &x, carried, &rows); // s_i, [rows, hidden]
+        // 5. The readout tanh(W·[s_i; c_i; c] + b), from which the model projects to the vocabulary.
         // 6. The choice between the vocabulary and the source.
-        let gate = self.copy.as_ref().zip(attention.as_ref());
-        let pointer =
-            gate.map(|(gate, attention)| gate.forward(fwd, &hidden, attention, fixed.as_ref(), &word));
+        let (hidden, pointer) = self.output(fwd, &output, fixed.as_ref(), &word); // [rows, hidden]
+        let weights = output.attention.filter(|_| attention).map(|attention| attention.weights);
         StepOutput {
-            hidden: readout,
+            hidden,
             state: state.after_step(self.tensors(carried, fixed)),
-            attention: attention
-                .filter(|_| request.attention)
-                .map(|attention| Tensor::clone(attention.weights.value())),
+            attention: weights.map(|weights| weights.value().clone()), // [rows, heads·source steps]
             pointer,
         }
     }
@@ -185,21 +186,16 @@ impl Decoder for RecurrentDecoder {
         state: &DecoderState,
         _attention: bool,
     ) -> DecoderOutput {
-        let (word, layout) = &self.input.forward(fwd, target); // [target rows, embedding]
+        let (word, layout) = &self.input.forward(fwd, target); // y, [target rows, embedding]
         let memory = self.memory(state.source());
         let (carried, fixed) = self.carried(state.gathered().collect(), memory.as_ref());
-        let fixed = fixed.map(|context| repeat_over_steps(&context, layout)); // [target rows, context]
-        let x = joined(word, fixed.as_ref()); // [target rows, embedding + context]
-        let output = self.recurrence.forward(fwd, &x, layout, &carried, memory.as_ref());
-        let LayerOutput { hidden, attention } = output; // [target rows, hidden]
-        let contexts = attention.iter().map(|attention| &attention.context).chain(&fixed);
-        let readout = self.readout.forward(fwd, &hidden, contexts, word); // [target rows, hidden]
-        let gate = self.copy.as_ref().zip(attention.as_ref());
-        let pointer =
-            gate.map(|(gate, attention)| gate.forward(fwd, &hidden, attention, fixed.as_ref(), word));
+        let fixed = fixed.map(|context| repeat_over_steps(&context, layout)); // c, [target rows, context]
+        let x = joined(word, fixed.as_ref()); // x, [target rows, embedding + context]
+        let output = self.recurrence.forward(fwd, &x, layout, &carried, memory.as_ref()); // s, [target rows, hidden]
+        let (hidden, pointer) = self.output(fwd, &output, fixed.as_ref(), word); // [target rows, hidden]
         DecoderOutput {
-            hidden: fwd.dropout(readout, layout, &self.dropout),
-            attention: attention.map(|attention| attention.weights),
+            hidden: fwd.dropout(hidden, layout, &self.dropout),
+            attention: output.attention.map(|attention| attention.weights), // [target rows, heads·source steps]
             pointer,
         }
     }
@@ -251,4 +247,79 @@ fn check(decoder: &DecoderConfig, attention: &AttentionConfig) -> Result<(), Con
         "model.decoder.residual_from cannot be combined with input feeding from the last layer",
         "let the first layer attend: model.attention.query_layer = \"first\"; or set model.attention.input_feeding = \"none\"",
     )
+}
+
+/// The readout, from which a token is predicted: the state `s` itself, the attentional vector `tanh(W·[s; c] + b)` with the contexts `c` of the step, or
+/// the deep output `tanh(W·[s; c; y] + b)` with the embedded previous token `y` as well.
+#[derive(Clone, Debug)]
+struct Readout {
+    attentional: Option<Linear>,
+    has_word: bool,
+}
+
+impl Readout {
+    /// Adds the parameters, for contexts of a width in all.
+    fn new(b: ModelBuilder, config: &ModelConfig, contexts: usize) -> Result<Readout, ConfigError> {
+        let (hidden, embedding) = (config.decoder.hidden, config.decoder.embedding.size);
+        let has_attention = config.attention.score().is_some();
+        let usual = if has_attention { ReadoutKind::Attentional } else { ReadoutKind::State };
+        let kind = config.decoder.readout.unwrap_or(usual);
+        reject_if(
+            contexts == 0 && kind != ReadoutKind::State,
+            "model.decoder.readout joins the state with a context, and no context reaches the steps",
+            "use readout = \"state\", an attention score, or model.context.to = \"every_step\"",
+        )?;
+        Ok(Readout::of_kind(b, kind, [hidden, contexts, embedding]))
+    }
+
+    /// A readout of states, contexts and token vectors of these widths.
+    fn of_kind(b: ModelBuilder, kind: ReadoutKind, [hidden, contexts, embedding]: [usize; 3]) -> Readout {
+        let has_word = kind == ReadoutKind::DeepOutput;
+        let inputs = hidden + contexts + if has_word { embedding } else { 0 };
+        let attentional = (kind != ReadoutKind::State).then(|| Linear::new(b, inputs, hidden, true));
+        Readout { attentional, has_word }
+    }
+
+    /// rows × hidden
+    fn forward<'a>(
+        &self,
+        fwd: &ForwardPass,
+        state: &'a Var,
+        contexts: impl IntoIterator<Item = &'a Var>,
+        word: &'a Var,
+    ) -> Var {
+        let Some(attentional) = &self.attentional else { return state.clone() };
+        let word = self.has_word.then_some(word);
+        let joined: Vec<&Var> = std::iter::once(state).chain(contexts).chain(word).collect();
+        attentional.tanh(fwd, &concat_columns(&joined))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, matrix, set};
+    use couplet_tensor::{Device, Params};
+
+    /// With s = 0.5, c = −1 and x = 2: s itself; tanh(1·0.5 + 0.4·(−1) + 0.1) = tanh(0.2) = 0.19738;
+    /// and with x as well, tanh(0.2 + 0.25·2) = tanh(0.7) = 0.60437.
+    #[test]
+    fn readouts_by_hand() {
+        let weights: [f32; 3] = [1.0, 0.4, 0.25];
+        let kinds = [
+            (ReadoutKind::State, 0, 0.5),
+            (ReadoutKind::Attentional, 2, 0.19738),
+            (ReadoutKind::DeepOutput, 3, 0.60437),
+        ];
+        for (kind, inputs, expected) in kinds {
+            let mut params = Params::new(&Device::cpu(), 1);
+            let readout = Readout::of_kind(ModelBuilder::new(&mut params), kind, [1, 1, 1]);
+            if inputs > 0 {
+                set(&mut params, &[("weight", &weights[..inputs]), ("bias", &[0.1])]);
+            }
+            let [s, c, x] = [0.5, -1.0, 2.0].map(|number| matrix(&[&[number]]));
+            let found = readout.forward(&ForwardPass::inference(&params), &s, [&c], &x);
+            assert_near(&found.value().to_vec(), &[expected]);
+        }
+    }
 }

@@ -13,7 +13,6 @@ use crate::layers::{
     CrossAttention, CrossAttentionInput, EmbeddingScale, FeedForward, Linear, SelfAttention,
     SublayerConnection,
 };
-use crate::request::StepRequest;
 use crate::state::{DecoderState, SourceMemory};
 use crate::tokens::PackedTokens;
 use couplet_tensor::ops::PointerOutput;
@@ -103,13 +102,7 @@ impl Decoder for TransformerDecoder {
         DecoderState::initial(Vec::new(), SourceMemory::new(keys_values, &source.layout, source_of))
     }
 
-    fn step(
-        &self,
-        fwd: &ForwardPass,
-        tokens: &[u32],
-        state: &DecoderState,
-        request: &StepRequest,
-    ) -> StepOutput {
+    fn step(&self, fwd: &ForwardPass, tokens: &[u32], state: &DecoderState, attention: bool) -> StepOutput {
         let one_step = Arc::new(SequenceLayout::new(&vec![1; tokens.len()]));
         let mut cache = state.cache().clone();
         cache.begin_step(self.layers.len());
@@ -136,7 +129,7 @@ impl Decoder for TransformerDecoder {
         StepOutput {
             pointer: self.pointer(fwd, &hidden, last, &word),
             state: state.after_cached_step(Vec::new(), cache),
-            attention: concat_layers(weights, request.attention),
+            attention: concat_layers(weights, attention),
             hidden,
         }
     }

@@ -49,7 +49,8 @@ pub trait Encoder: Debug + Send + Sync {
 
 /// An encoder that continues from where it was: many steps at once (prefill), or one.
 pub trait CausalEncoder: Encoder {
-    /// The hidden states of further steps, and the state after them. Sequence `i`, in the order in which sequences were packed, continues
+    /// The hidden states of further steps, and the state after them. Sequence `i`, in the order in which sequences were given,
+    /// continues
     /// from row `i` of the state, or from the start if the state has no rows.
     fn continue_from(
         &self,

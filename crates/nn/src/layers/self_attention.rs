@@ -46,7 +46,8 @@ impl SelfAttention {
         self.out_proj.forward(fwd, &context)
     }
 
-    /// Queries, keys and values of one step of each row, at its position: rows × 3·width. Its last 2·width columns go into the cache.
+    /// Queries, keys and values of one step of each row, at its position: rows × 3·width. All of it is cached, of which attention reads the
+    /// last 2·width columns.
     pub(crate) fn project(&self, fwd: &ForwardPass, x: &Var, positions: &[u32]) -> Tensor {
         let qkv = self.in_proj.forward(fwd, x);
         let qkv = self.rotary.map_or_else(|| qkv.clone(), |config| rotary_step(&qkv, positions, config));

@@ -65,7 +65,7 @@ impl LanguageModel {
     }
 
     /// Encodes further tokens of texts: the hidden state of each token, and the state after all of them. Text `i`, in the order in which
-    /// texts were packed, continues from row `i` of the state, or begins if the state has no rows.
+    /// texts were given, continues from row `i` of the state, or begins if the state has no rows.
     pub fn continue_from(
         &self,
         fwd: &ForwardPass,

@@ -6,7 +6,6 @@ use crate::config::{ConfigError, ModelConfig, Tied, reject_if};
 use crate::decoders::{AttentionShape, Decoder, DecoderInputs, DecoderOutput, StepOutput, build};
 use crate::encoders::{Encoded, SourceEncoder};
 use crate::forward::ForwardPass;
-use crate::request::StepRequest;
 use crate::state::DecoderState;
 use crate::tokens::{Batch, PackedTokens};
 use couplet_tensor::ops::{
@@ -88,20 +87,20 @@ impl Seq2Seq {
         self.source.forward(fwd, source)
     }
 
-    /// The decoder's state before its first step; row `i` attends to source `source_of[i]` of the batch.
+    /// The decoder's state before its first step; row `i` attends to source `source_of[i]` in the order of the layout.
     pub fn init_state(&self, fwd: &ForwardPass, source: &Encoded, source_of: Arc<[u32]>) -> DecoderState {
         self.decoder.init_state(fwd, source, source_of)
     }
 
-    /// One step of the decoder: a token for each row of the state.
+    /// One step of the decoder: a token for each row of the state. Attention weights are returned on request.
     pub fn step(
         &self,
         fwd: &ForwardPass,
         tokens: &[u32],
         state: &DecoderState,
-        request: &StepRequest,
+        attention: bool,
     ) -> StepOutput {
-        self.decoder.step(fwd, tokens, state, request)
+        self.decoder.step(fwd, tokens, state, attention)
     }
 
     /// The logits of hidden states: rows × vocabulary.

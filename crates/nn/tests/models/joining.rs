@@ -1,6 +1,6 @@
 //! Sources that join and leave a running batch: each gets the bits that it gets alone, and what has left is freed.
 
-use couplet_nn::{DecoderState, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepOutput, StepRequest};
+use couplet_nn::{DecoderState, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepOutput};
 use couplet_tensor::{Device, Isa, Params};
 
 const VOCABULARY: usize = 9;
@@ -85,11 +85,10 @@ fn row(model: &Seq2Seq, fwd: &ForwardPass, output: &StepOutput, row: usize, sour
 
 /// The bits of each step of a source that is decoded alone.
 fn alone(model: &Seq2Seq, fwd: &ForwardPass, source: usize) -> Vec<Vec<u32>> {
-    let request = StepRequest { attention: true, ..StepRequest::default() };
     let mut state = start(model, fwd, &[source]);
     let tokens = [&[START], TARGETS[source].0].concat();
     let step = |&token: &u32| {
-        let output = model.step(fwd, &[token], &state, &request);
+        let output = model.step(fwd, &[token], &state, true);
         state = output.state.clone();
         row(model, fwd, &output, 0, source)
     };
@@ -103,7 +102,6 @@ fn a_source_that_joins_gets_the_bits_that_it_gets_alone() {
         let (params, model) = model(&config);
         let fwd = ForwardPass::inference(&params);
         let expected: Vec<_> = (0..SOURCES.len()).map(|source| alone(&model, &fwd, source)).collect();
-        let request = StepRequest { attention: true, ..StepRequest::default() };
         let (mut state, mut rows) = (DecoderState::default(), Vec::<(usize, usize)>::new());
         for step in 0..8 {
             let joining: Vec<usize> =
@@ -120,7 +118,7 @@ fn a_source_that_joins_gets_the_bits_that_it_gets_alone() {
                 _ => TARGETS[source].0[taken - 1],
             };
             let tokens: Vec<u32> = rows.iter().map(token).collect();
-            let output = model.step(&fwd, &tokens, &state, &request);
+            let output = model.step(&fwd, &tokens, &state, true);
             for (i, &(source, taken)) in rows.iter().enumerate() {
                 let found = row(&model, &fwd, &output, i, source);
                 assert_eq!(found, expected[source][taken], "source {source}, its step {taken}: {config:?}");
@@ -147,7 +145,7 @@ fn what_leaves_is_freed() {
         for step in 0..120 {
             state.append(start(&model, &fwd, &[step % SOURCES.len()]));
             ages.push(0);
-            let output = model.step(&fwd, &vec![START; ages.len()], &state, &StepRequest::default());
+            let output = model.step(&fwd, &vec![START; ages.len()], &state, false);
             let kept: Vec<u32> = (0..ages.len() as u32).filter(|&row| ages[row as usize] < 3).collect();
             state = output.state.select(&kept);
             ages = kept.iter().map(|&row| ages[row as usize] + 1).collect();

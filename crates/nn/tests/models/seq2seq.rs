@@ -2,8 +2,7 @@
 
 use couplet_nn::weights::{self, WeightsError};
 use couplet_nn::{
-    Batch, BridgeKind, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepOutput, StepRequest, Tied,
-    Training,
+    Batch, BridgeKind, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepOutput, Tied, Training,
 };
 use couplet_tensor::{Device, Params, Tape};
 
@@ -72,8 +71,7 @@ fn steps_equal_the_sequence() {
             let mut state = model.init_state(&fwd, &encoded, [0].into());
             let mut token = START;
             for (step, &next) in target.iter().chain([&END]).enumerate() {
-                let request = StepRequest { attention: true, ..StepRequest::default() };
-                let output = model.step(&fwd, &[token], &state, &request);
+                let output = model.step(&fwd, &[token], &state, true);
                 let logits = model.logits(&fwd, &output.hidden).value().to_vec();
                 let log_sum = logits.iter().map(|logit| logit.exp()).sum::<f32>().ln();
                 let loss = log_sum - logits[next as usize];
@@ -95,9 +93,8 @@ fn a_state_can_be_reordered_by_index() {
     let encoded = model.encode(&fwd, &packed);
     // Row i of the state is the source at place i: the longest first.
     let state = model.init_state(&fwd, &encoded, [0, 1, 2].into());
-    let request = StepRequest::default();
-    let all = model.step(&fwd, &[4, 4, 4], &state, &request);
-    let picked = model.step(&fwd, &[4, 4, 4, 4], &state.select(&[2, 0, 0, 1]), &request);
+    let all = model.step(&fwd, &[4, 4, 4], &state, false);
+    let picked = model.step(&fwd, &[4, 4, 4, 4], &state.select(&[2, 0, 0, 1]), false);
     let row = |logits: &[f32], row: usize| logits[row * TARGET_WORDS..(row + 1) * TARGET_WORDS].to_vec();
     let logits = |output: &StepOutput| model.logits(&fwd, &output.hidden).value().to_vec();
     let (all, picked) = (logits(&all), logits(&picked));

@@ -3,7 +3,7 @@
 
 use crate::fixture::{self, Case, padded_losses};
 use couplet_nn::{
-    Batch, DecoderKind, EncoderKind, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepRequest, Training,
+    Batch, DecoderKind, EncoderKind, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, Training,
 };
 use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Params, Tape};
@@ -148,7 +148,7 @@ fn steps_with_a_past_equal_the_sequence() {
         let mut rows: Vec<(usize, Vec<u32>)> = (0..3).map(|source| (source, Vec::new())).collect();
         for (picked, next) in [([2, 0, 0], 4), ([1, 1, 2], 5), ([0, 2, 1], 4), ([2, 1, 0], 5)] {
             let tokens: Vec<u32> = rows.iter().map(|(_, read)| *read.last().unwrap_or(&START)).collect();
-            let output = model.step(&fwd, &tokens, &state, &StepRequest::default());
+            let output = model.step(&fwd, &tokens, &state, false);
             let logits = model.logits(&fwd, &output.hidden).value().to_vec();
             for ((source, written), logits) in rows.iter().zip(logits.chunks(8)) {
                 let of_end = losses(&model, &params, SOURCES[*source], written)[written.len()];

@@ -3,10 +3,10 @@
 use super::*;
 use crate::config::{Method, SamplingConfig, SearchConfig, Unknown};
 use crate::constraint::{Phrases, Prefix, Rules};
+use crate::model::ScoreRequest;
 use crate::search::search_inputs;
 use crate::testing::{ByRows, END, RowModel};
 use couplet_data::random::Random;
-use couplet_nn::ScoreRequest;
 use proptest::prelude::*;
 use std::sync::Arc;
 

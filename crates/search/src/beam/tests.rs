@@ -4,11 +4,11 @@ use super::*;
 use crate::config::LengthNorm;
 use crate::constraint::Rules;
 use crate::limit::TargetLengths;
+use crate::model::StepRequest;
 use crate::model::{AutoregressiveModel, SearchInput};
 use crate::search::search;
 use crate::testing::{ByRows, END, RowModel, START};
 use couplet_data::random::Random;
-use couplet_nn::StepRequest;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! others, greedily and with a beam of one, and is the same when it comes back from a file.
 
 use couplet_data::{END, START};
-use couplet_nn::{Batch, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepRequest, Training, weights};
+use couplet_nn::{Batch, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, Training, weights};
 use couplet_search::{Hypothesis, Network, SearchConfig, Shown, search};
 use couplet_tensor::optimizer::Optimizer;
 use couplet_tensor::{Device, Isa, Params, Tape};
@@ -155,7 +155,7 @@ impl Model {
     /// The probability that a step gives each token, and where the model stands then.
     fn step(&self, token: u32, state: &couplet_nn::DecoderState) -> (Vec<f32>, couplet_nn::DecoderState) {
         let fwd = ForwardPass::inference(&self.params);
-        let output = self.model.step(&fwd, &[token], state, &StepRequest::default());
+        let output = self.model.step(&fwd, &[token], state, false);
         let logits = self.model.logits(&fwd, &output.hidden).value().to_vec();
         let sum: f32 = logits.iter().map(|logit| logit.exp()).sum();
         (logits.iter().map(|logit| logit.exp() / sum).collect(), output.state)

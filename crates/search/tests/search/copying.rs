@@ -2,10 +2,10 @@
 
 use crate::fixture::Fixture;
 use couplet_data::SourceWords;
-use couplet_nn::{ModelConfig, ScoreRequest, StepRequest};
+use couplet_nn::ModelConfig;
 use couplet_search::{
-    AutoregressiveModel, Network, Request, Rules, SearchConfig, SearchInput, Shown, TokenScores, Translator,
-    Unknown,
+    AutoregressiveModel, Network, Request, Rules, ScoreRequest, SearchConfig, SearchInput, Shown,
+    StepRequest, TokenScores, Translator, Unknown,
 };
 
 /// The last three lines have words that no vocabulary has, one of them so many that rows are wider beside it.

@@ -67,6 +67,8 @@ impl CopySource {
 
     /// As [`CopySource::new`] with source `i` for row `i`, padded to the steps of the attention's weights.
     pub fn per_row(sources: &[&[u32]], steps: usize) -> CopySource {
+        let longest = sources.iter().map(|source| source.len()).max().unwrap_or(0);
+        assert!(longest <= steps, "a source of {longest} tokens to copy, and attention to {steps}");
         let padded = |source: &&[u32]| {
             let rest = std::iter::repeat_n(NOWHERE, steps - source.len());
             source.iter().copied().chain(rest).collect::<Vec<u32>>()
