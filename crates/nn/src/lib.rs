@@ -38,6 +38,7 @@ pub mod decoders;
 pub mod encoders;
 mod forward;
 pub mod inputs;
+mod kinds;
 pub mod layers;
 mod models;
 pub mod parts;

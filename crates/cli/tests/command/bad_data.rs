@@ -75,12 +75,10 @@ fn an_unknown_key_and_a_wrong_type() {
     let folder = new_project();
     let config = folder.path().join("project/config.toml");
     let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, text.replace("layers = 1 # not 2: this", "layrs = 1 # not 2: this")).unwrap();
-    let line = 1 + text.lines().position(|line| line.starts_with("layers = 1 # not 2: this")).unwrap();
-    let hint = "one of \"kind\", \"activation\", \"input\", \"embedding\", \"bidirectional\", \"reverse\", \"layers\", \
-                \"hidden\", \"residual_from\", \"stochastic_depth\", \"self_attention\", \"dropout\", \"word_dropout\", \
-                \"variational_dropout\", \"layer_norm\", \"forget_bias\", \"heads\", \"positions\", \"kernel\", \"norm\", \"feed_forward\"";
-    let error = format!("project/config.toml:{line}: unknown field \"layrs\"");
+    fs::write(&config, text.replace("kind = \"last\" # the last", "kid = \"last\" # the last")).unwrap();
+    let line = 1 + text.lines().position(|line| line.starts_with("kind = \"last\" # the last")).unwrap();
+    let error = format!("project/config.toml:{line}: unknown field \"kid\"");
+    let hint = "one of \"kind\", \"projection\", \"to\"";
     couplet(folder.path(), &["train", "project/config.toml"]).failed(2, &error, hint);
 
     fs::write(&config, text.replace("epochs = 30", "epochs = \"many\"")).unwrap();
@@ -102,11 +100,11 @@ fn a_model_that_cannot_be() {
             "project/config.toml: model.attention.score = \"none\" cannot be combined with model.context.kind = \"none\"",
             "the decoder would know nothing of the source; choose a score or a context",
         );
-    let misspelt = ["train", "project/config.toml", "--set", "model.attention.score=baudanau"];
+    let misspelt = ["train", "project/config.toml", "--set", "model.context.kind=lasst"];
     couplet(folder.path(), &misspelt).failed(
         2,
-        "--set model.attention.score=baudanau: unknown variant \"baudanau\"",
-        "one of \"additive\", \"dot\", \"scaled-dot\", \"general\", \"concat\", \"linear\", \"query-key\", \"none\"",
+        "--set model.context.kind=lasst: unknown variant \"lasst\"",
+        "one of \"last\", \"mean\", \"max\", \"none\"",
     );
 }
 

@@ -1,7 +1,6 @@
 //! What makes no model, by name, before any data is read. Each module checks its own settings when it is built; here is what they share.
 
 use super::PositionKind;
-use crate::cell::CellKind;
 use thiserror::Error;
 
 /// A config that makes no model: what is wrong, by key.
@@ -16,40 +15,6 @@ impl ConfigError {
     /// How to fix it.
     pub fn hint(&self) -> String {
         self.hint.clone()
-    }
-}
-
-/// The keys of a kind of encoder or decoder.
-#[derive(Clone, Copy)]
-pub(crate) struct KindKeys {
-    /// The kind's name in a config.
-    pub(crate) name: &'static str,
-    /// The keys that it has in addition to those of every kind and those of its cell.
-    pub(crate) keys: &'static [&'static str],
-    /// The cell of its layers.
-    pub(crate) cell: Option<CellKind>,
-}
-
-impl KindKeys {
-    pub(crate) fn has(self, key: &str) -> bool {
-        self.keys.contains(&key) || self.cell.is_some_and(|cell| cell.keys().contains(&key))
-    }
-
-    /// Rejects a key that was set, if this kind does not have it, and names those of all kinds that have it.
-    pub(crate) fn check(
-        self,
-        table: &str,
-        key: &str,
-        all: impl Iterator<Item = KindKeys>,
-    ) -> Result<(), ConfigError> {
-        let path = if key.contains('.') { key.to_owned() } else { format!("{table}.{key}") };
-        let names: Vec<String> =
-            all.filter(|kind| kind.has(key)).map(|kind| format!("\"{}\"", kind.name)).collect();
-        reject_if(
-            !self.has(key),
-            format!("{path} cannot be combined with {table}.kind = \"{}\"", self.name),
-            format!("remove it, or choose a kind that has it: {}", names.join(", ")),
-        )
     }
 }
 

@@ -188,7 +188,7 @@ impl EncoderConfig {
             ("feed_forward", self.feed_forward.is_some()),
             ("kernel", self.kernel.is_some()),
         ];
-        let all = || EncoderKind::ALL.into_iter().map(|kind| kind.entry().kind);
+        let all = || EncoderKind::ALL.iter().map(|kind| kind.entry().kind);
         let kind = self.kind.entry().kind;
         set.iter()
             .filter(|(_, is_set)| *is_set)

@@ -13,7 +13,7 @@ mod tests;
 pub use attention::{AttentionConfig, InputFeeding, LocalKind, QueryKind, QueryLayer};
 pub use check::ConfigError;
 pub(crate) use check::{
-    KindKeys, check_fraction, check_heads, check_not_rotary, check_sizes, check_stochastic_depth, reject_if,
+    check_fraction, check_heads, check_not_rotary, check_sizes, check_stochastic_depth, reject_if,
 };
 pub use classifier::{ClassifierConfig, ClassifierHeadConfig, OutputKind, PoolingConfig, PoolingKind};
 pub use decoder::{DecoderConfig, ReadoutKind, Tied};
@@ -196,7 +196,7 @@ impl ModelConfig {
             ("[model.context]", self.context != usual.context),
             ("model.bridge", self.bridge != usual.bridge),
         ];
-        let all = || DecoderKind::ALL.into_iter().map(|kind| kind.entry().kind);
+        let all = || DecoderKind::ALL.iter().map(|kind| kind.entry().kind);
         let kind = self.decoder.kind.entry().kind;
         let set = self.decoder.keys_of_kinds().into_iter().chain(tables).filter(|(_, is_set)| *is_set);
         set.into_iter().try_for_each(|(key, _)| kind.check("model.decoder", key, all()))

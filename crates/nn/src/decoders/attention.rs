@@ -3,10 +3,11 @@
 
 use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, concat_layers};
 use crate::builder::ModelBuilder;
-use crate::config::{ConfigError, KindKeys, PositionKind, check_heads, check_not_rotary};
+use crate::config::{ConfigError, PositionKind, check_heads, check_not_rotary};
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
+use crate::kinds::KindKeys;
 use crate::layers::{CrossAttentionInput, DropoutSite, EmbeddingScale, Linear, glorot};
 use crate::state::{DecoderState, SourceMemory};
 use crate::tokens::PackedTokens;

@@ -9,10 +9,11 @@
 
 use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, concat_layers};
 use crate::builder::ModelBuilder;
-use crate::config::{ConfigError, KindKeys, PositionKind, check_heads, check_not_rotary, check_sizes};
+use crate::config::{ConfigError, PositionKind, check_heads, check_not_rotary, check_sizes};
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
+use crate::kinds::KindKeys;
 use crate::layers::{CrossAttentionInput, DropoutSite, EmbeddingScale, GatedConvolution, Linear};
 use crate::state::{DecoderState, SourceMemory, StateTensor};
 use crate::tokens::PackedTokens;

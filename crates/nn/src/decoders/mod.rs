@@ -1,6 +1,6 @@
 //! Decoders: from the tokens so far to the next one. The one list of their kinds.
 //!
-//! A new kind is a file with its settings, its check and its module, and two lines in [`DecoderKind`].
+//! A new kind is a file with its keys, its check and its module, and two lines here: `mod` and one in [`DecoderKind`].
 
 mod attention;
 mod context;
@@ -14,18 +14,16 @@ pub use context::pooled;
 
 use crate::builder::ModelBuilder;
 use crate::cell::CellKind;
-use crate::config::{
-    ConfigError, DecoderConfig, InputKind, KindKeys, ModelConfig, PositionKind, Tied, reject_if,
-};
+use crate::config::{ConfigError, DecoderConfig, InputKind, ModelConfig, PositionKind, Tied, reject_if};
 use crate::encoders::{Encoded, Encoder};
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput, TokenInputConfig};
+use crate::kinds::{KindKeys, kinds};
 use crate::layers::{Embedding, EmbeddingScale, Linear};
 use crate::state::DecoderState;
 use crate::tokens::PackedTokens;
 use couplet_tensor::ops::{PointerOutput, concat_columns};
 use couplet_tensor::{Init, Tensor, Var};
-use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -94,41 +92,22 @@ pub struct DecoderOutput {
     pub pointer: Option<PointerOutput>,
 }
 
-/// A kind of decoder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DecoderKind {
-    /// Layers of the simple recurrent cell, `h' = σ(W·x + U·h + b)`.
-    Rnn,
-    /// Layers of the gated recurrent unit.
-    Gru,
-    /// Layers of long short-term memory.
-    #[default]
-    Lstm,
-    /// A bare layer of attention, from whose context a token is predicted.
-    Attention,
-    /// A Transformer's decoder.
-    Transformer,
-    /// Layers of gated convolutions, each with attention.
-    Conv,
-}
-
-impl DecoderKind {
-    /// All kinds.
-    pub(crate) const ALL: [DecoderKind; 6] = {
-        use DecoderKind::{Attention, Conv, Gru, Lstm, Rnn, Transformer};
-        [Rnn, Gru, Lstm, Attention, Transformer, Conv]
-    };
-
-    pub(crate) fn entry(self) -> DecoderEntry {
-        match self {
-            DecoderKind::Rnn => recurrent::entry("rnn", CellKind::Rnn),
-            DecoderKind::Gru => recurrent::entry("gru", CellKind::Gru),
-            DecoderKind::Lstm => recurrent::entry("lstm", CellKind::Lstm),
-            DecoderKind::Attention => attention::ENTRY,
-            DecoderKind::Transformer => transformer::ENTRY,
-            DecoderKind::Conv => conv::ENTRY,
-        }
+kinds! {
+    /// A kind of decoder.
+    DecoderKind: DecoderEntry {
+        /// Layers of the simple recurrent cell, `h' = σ(W·x + U·h + b)`.
+        Rnn => recurrent::entry("rnn", CellKind::Rnn),
+        /// Layers of the gated recurrent unit.
+        Gru => recurrent::entry("gru", CellKind::Gru),
+        /// Layers of long short-term memory.
+        #[default]
+        Lstm => recurrent::entry("lstm", CellKind::Lstm),
+        /// A bare layer of attention, from whose context a token is predicted.
+        Attention => attention::ENTRY,
+        /// A Transformer's decoder.
+        Transformer => transformer::ENTRY,
+        /// Layers of gated convolutions, each with attention.
+        Conv => conv::ENTRY,
     }
 }
 

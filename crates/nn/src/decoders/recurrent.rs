@@ -20,12 +20,13 @@ use crate::attention::{Attention, AttentionOutput};
 use crate::builder::ModelBuilder;
 use crate::cell::CellKind;
 use crate::config::{
-    AttentionConfig, ConfigError, DecoderConfig, InputFeeding, KindKeys, ModelConfig, PositionKind,
-    QueryLayer, ReadoutKind, StateShape, check_stochastic_depth, reject_if,
+    AttentionConfig, ConfigError, DecoderConfig, InputFeeding, ModelConfig, PositionKind, QueryLayer,
+    ReadoutKind, StateShape, check_stochastic_depth, reject_if,
 };
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
+use crate::kinds::KindKeys;
 use crate::layers::{DropoutSite, EmbeddingScale, Linear, RecurrentLayer};
 use crate::state::{DecoderState, SourceMemory, StateTensor, resize_blocks};
 use crate::tokens::PackedTokens;

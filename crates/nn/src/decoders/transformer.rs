@@ -5,10 +5,11 @@ use super::copy::CopyGate;
 use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, concat_layers};
 use crate::attention::AttentionOutput;
 use crate::builder::ModelBuilder;
-use crate::config::{ConfigError, KindKeys, PositionKind, check_heads};
+use crate::config::{ConfigError, PositionKind, check_heads};
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
+use crate::kinds::KindKeys;
 use crate::layers::{
     CrossAttention, CrossAttentionInput, EmbeddingScale, FeedForward, Linear, SelfAttention,
     SublayerConnection,

@@ -1,8 +1,9 @@
 //! A bag of tokens: their vectors, without any layer.
 
 use super::{Encoded, Encoder, EncoderEntry};
-use crate::config::{KindKeys, PositionKind};
+use crate::config::PositionKind;
 use crate::forward::ForwardPass;
+use crate::kinds::KindKeys;
 use crate::layers::EmbeddingScale;
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;

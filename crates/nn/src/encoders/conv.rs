@@ -2,8 +2,9 @@
 
 use super::{Encoded, Encoder, EncoderEntry};
 use crate::builder::ModelBuilder;
-use crate::config::{ConfigError, EncoderConfig, KindKeys, PositionKind, check_not_rotary, reject_if};
+use crate::config::{ConfigError, EncoderConfig, PositionKind, check_not_rotary, reject_if};
 use crate::forward::ForwardPass;
+use crate::kinds::KindKeys;
 use crate::layers::{DropoutSite, EmbeddingScale, GatedConvolution, Linear};
 use couplet_tensor::ops::{Window, scaled_residual};
 use couplet_tensor::{SequenceLayout, Var};

@@ -1,6 +1,6 @@
 //! Encoders: from vectors to hidden states. The one list of their kinds.
 //!
-//! A new kind is a file with its settings, its check and its module, and two lines in [`EncoderKind`].
+//! A new kind is a file with its keys, its check and its module, and two lines here: `mod` and one in [`EncoderKind`].
 
 mod bag;
 mod conv;
@@ -11,15 +11,15 @@ mod transformer;
 
 use crate::builder::ModelBuilder;
 use crate::cell::CellKind;
-use crate::config::{ConfigError, EncoderConfig, KindKeys, PositionKind, StateShape};
+use crate::config::{ConfigError, EncoderConfig, PositionKind, StateShape};
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput, TokenInputConfig};
+use crate::kinds::{KindKeys, kinds};
 use crate::layers::EmbeddingScale;
 use crate::state::DecoderState;
 use crate::tokens::PackedTokens;
 use couplet_tensor::ops::{concat_rows, gather_rows};
 use couplet_tensor::{Direction, SequenceLayout, Tensor, Var};
-use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -76,44 +76,24 @@ pub struct Encoded {
     pub attention_values: Option<Var>,
 }
 
-/// A kind of encoder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EncoderKind {
-    /// Layers of the simple recurrent cell, `h' = σ(W·x + U·h + b)`.
-    Rnn,
-    /// Layers of the gated recurrent unit.
-    Gru,
-    /// Layers of long short-term memory.
-    #[default]
-    Lstm,
-    /// The tokens' vectors themselves, without any order.
-    Bag,
-    /// Bare layers of self-attention, `C = V·softmax(KᵀQ)`.
-    SelfAttention,
-    /// A Transformer's encoder.
-    Transformer,
-    /// Layers of gated convolutions.
-    Conv,
-}
-
-impl EncoderKind {
-    /// All kinds.
-    pub(crate) const ALL: [EncoderKind; 7] = {
-        use EncoderKind::{Bag, Conv, Gru, Lstm, Rnn, SelfAttention, Transformer};
-        [Rnn, Gru, Lstm, Bag, SelfAttention, Transformer, Conv]
-    };
-
-    pub(crate) fn entry(self) -> EncoderEntry {
-        match self {
-            EncoderKind::Rnn => recurrent::entry("rnn", CellKind::Rnn),
-            EncoderKind::Gru => recurrent::entry("gru", CellKind::Gru),
-            EncoderKind::Lstm => recurrent::entry("lstm", CellKind::Lstm),
-            EncoderKind::Bag => bag::ENTRY,
-            EncoderKind::SelfAttention => self_attention::ENTRY,
-            EncoderKind::Transformer => transformer::ENTRY,
-            EncoderKind::Conv => conv::ENTRY,
-        }
+kinds! {
+    /// A kind of encoder.
+    EncoderKind: EncoderEntry {
+        /// Layers of the simple recurrent cell, `h' = σ(W·x + U·h + b)`.
+        Rnn => recurrent::entry("rnn", CellKind::Rnn),
+        /// Layers of the gated recurrent unit.
+        Gru => recurrent::entry("gru", CellKind::Gru),
+        /// Layers of long short-term memory.
+        #[default]
+        Lstm => recurrent::entry("lstm", CellKind::Lstm),
+        /// The tokens' vectors themselves, without any order.
+        Bag => bag::ENTRY,
+        /// Bare layers of self-attention, `C = V·softmax(KᵀQ)`.
+        SelfAttention => self_attention::ENTRY,
+        /// A Transformer's encoder.
+        Transformer => transformer::ENTRY,
+        /// Layers of gated convolutions.
+        Conv => conv::ENTRY,
     }
 }
 

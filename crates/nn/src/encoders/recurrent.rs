@@ -5,9 +5,10 @@ use super::{CausalEncoder, Encoded, Encoder, EncoderEntry, last_states};
 use crate::builder::ModelBuilder;
 use crate::cell::CellKind;
 use crate::config::{
-    ConfigError, EncoderConfig, KindKeys, PositionKind, StateShape, check_stochastic_depth, reject_if,
+    ConfigError, EncoderConfig, PositionKind, StateShape, check_stochastic_depth, reject_if,
 };
 use crate::forward::ForwardPass;
+use crate::kinds::KindKeys;
 use crate::layers::{DropoutSite, EmbeddingScale, RecurrentLayer, Residual};
 use crate::state::{DecoderState, StateTensor};
 use couplet_tensor::ops::{Recurrent, column_block, concat_columns, gather_rows};

@@ -2,8 +2,9 @@
 
 use super::{Encoded, Encoder, EncoderEntry};
 use crate::builder::ModelBuilder;
-use crate::config::{ConfigError, EncoderConfig, KindKeys, PositionKind, check_heads};
+use crate::config::{ConfigError, EncoderConfig, PositionKind, check_heads};
 use crate::forward::ForwardPass;
+use crate::kinds::KindKeys;
 use crate::layers::{DropoutSite, EmbeddingScale, Linear, glorot};
 use couplet_tensor::ops::rotary::RotaryConfig;
 use couplet_tensor::ops::{MultiHead, rotary, self_attention};

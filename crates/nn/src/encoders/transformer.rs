@@ -2,8 +2,9 @@
 
 use super::{Encoded, Encoder, EncoderEntry};
 use crate::builder::ModelBuilder;
-use crate::config::{ConfigError, EncoderConfig, KindKeys, PositionKind, check_heads};
+use crate::config::{ConfigError, EncoderConfig, PositionKind, check_heads};
 use crate::forward::ForwardPass;
+use crate::kinds::KindKeys;
 use crate::layers::{EmbeddingScale, FeedForward, SelfAttention, SublayerConnection};
 use couplet_tensor::{SequenceLayout, Var};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Sources that join and leave a running batch: each gets the bits that it gets alone, and what has left is freed.
 
-use couplet_nn::{DecoderState, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepOutput};
+use couplet_nn::{Batch, DecoderState, ForwardPass, ModelConfig, PackedTokens, Seq2Seq, StepOutput};
 use couplet_tensor::{Device, Isa, Params};
 
 const VOCABULARY: usize = 9;
@@ -131,6 +131,32 @@ fn a_source_that_joins_gets_the_bits_that_it_gets_alone() {
         }
         assert!(rows.is_empty(), "all sources end");
         assert_eq!(state.rows(), 0);
+    }
+}
+
+/// Step by step, a decoder computes what it computes for whole targets, up to rounding.
+#[test]
+fn steps_equal_whole_targets() {
+    for config in configs() {
+        let (params, model) = model(&config);
+        let fwd = ForwardPass::inference(&params);
+        for (source, (target, _)) in SOURCES.into_iter().zip(TARGETS) {
+            let mut batch = Batch::new(&[(source, target)], &[0], START, 3);
+            if model.supports_copy() {
+                batch = batch.copying(&[source], VOCABULARY, 1);
+            }
+            let whole = model.forward(&fwd, &batch, false).hidden.value().to_vec();
+            let index = SOURCES.iter().position(|&other| other == source).expect("one of them");
+            let mut state = start(&model, &fwd, &[index]);
+            let mut steps = Vec::new();
+            for token in [&[START], target].concat() {
+                let output = model.step(&fwd, &[token], &state, false);
+                steps.extend(output.hidden.value().to_vec());
+                state = output.state;
+            }
+            let near = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-5;
+            assert!(steps.len() == whole.len() && steps.iter().zip(&whole).all(near), "{config:?}");
+        }
     }
 }
 
