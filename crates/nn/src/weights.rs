@@ -77,6 +77,7 @@ pub fn names(bytes: &[u8]) -> Result<Vec<String>, WeightsError> {
 /// Gives a model the weights of a file: all of them, and no others.
 pub fn read(params: &mut Params, bytes: &[u8]) -> Result<(), WeightsError> {
     let all: Vec<Param> = params.iter().collect();
+    params.skip_init();
     read_some(params, &all, bytes)?;
     match names(bytes)?.into_iter().find(|name| params.find(name).is_none()) {
         Some(name) => Err(WeightsError::Foreign { name }),

@@ -106,8 +106,8 @@ impl Entry {
 }
 
 impl Store {
-    /// Lays parameters out and samples their initial values; those of an earlier store keep their values.
-    fn new(device: &Device, seed: u64, entries: &[Entry], earlier: Option<&Store>) -> Store {
+    /// Lays parameters out; all values are zero.
+    fn zeros(device: &Device, entries: &[Entry]) -> Store {
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_unstable_by(|&a, &b| entries[a].name.cmp(&entries[b].name));
         let (mut starts, mut length) = (vec![0; entries.len()], 0);
@@ -115,16 +115,22 @@ impl Store {
             starts[which] = length;
             length += entries[which].count().next_multiple_of(ALIGNMENT);
         }
-        let mut weights = Tensor::zeros(device, 1, length);
+        Store { order, starts, weights: Tensor::zeros(device, 1, length) }
+    }
+
+    /// Lays parameters out and samples their initial values; those of an earlier store keep their values.
+    fn new(device: &Device, seed: u64, entries: &[Entry], earlier: Option<&Store>) -> Store {
+        let mut store = Store::zeros(device, entries);
         for (which, entry) in entries.iter().enumerate() {
+            let start = store.starts[which];
             match earlier.filter(|earlier| which < earlier.starts.len()) {
                 Some(earlier) => {
-                    weights.write_from(starts[which], &earlier.weights, earlier.span(which, entry));
+                    store.weights.write_from(start, &earlier.weights, earlier.span(which, entry));
                 }
-                None => weights.write(starts[which], &entry.initial(seed)),
+                None => store.weights.write(start, &entry.initial(seed)),
             }
         }
-        Store { order, starts, weights }
+        store
     }
 
     fn length(&self) -> usize {
@@ -211,6 +217,13 @@ impl Params {
                 self.forget_packs();
             }
             None => entry.filled.push((range, value)),
+        }
+    }
+
+    /// Lays parameters out without sampling their initial values, which are zero: for a model whose weights are all read from a file.
+    pub fn skip_init(&mut self) {
+        if self.store.get().is_none() {
+            self.store = Store::zeros(&self.device, &self.entries).into();
         }
     }
 
