@@ -5,8 +5,8 @@ use crate::config::{ConfigError, reject_if};
 
 /// A list of kinds: an enum with `ALL` of its variants, and for each of them an entry.
 macro_rules! kinds {
-    ($(#[$about:meta])* $name:ident: $entry:ty { $($(#[$doc:meta])* $kind:ident => $value:expr,)* }) => {
-        $(#[$about])*
+    ($(#[$meta:meta])* $name:ident: $entry:ty { $($(#[$doc:meta])* $kind:ident => $value:expr,)* }) => {
+        $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum $name {

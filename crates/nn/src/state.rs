@@ -67,7 +67,7 @@ impl DecoderState {
         }
     }
 
-    /// The state of rows that have read so many steps, without a source; row `i` continues from row `parents[i]` of the tensors.
+    /// The state of rows that have taken so many steps, without a source; row `i` continues from row `parents[i]` of the tensors.
     pub(crate) fn of_prefix(
         positions: Vec<u32>,
         parents: Vec<u32>,
@@ -113,7 +113,7 @@ impl DecoderState {
     }
 
     /// Returns row `rows[i]` as row `i`: some may be gone, some may be there several times. No values are moved. Segments of sources that no
-    /// row attends to are dropped, and cached steps that no row names as soon as they are as many as the others.
+    /// row attends to are dropped, and cached steps that no row names once there are more of them than others.
     #[must_use]
     pub fn select(&self, rows: &[u32]) -> DecoderState {
         let pick = |values: &[u32]| rows.iter().map(|&row| values[row as usize]).collect();

@@ -191,12 +191,12 @@ impl AutoregressiveModel for Network<'_> {
         let packed = PackedTokens::new(&fed.iter().map(Vec::as_slice).collect::<Vec<_>>(), &examples);
         let (hidden, state) = self.model.continue_from(&fwd, &packed, &DecoderState::default());
         let (layout, mut prompts) = (&packed.layout, vec![Vec::new(); inputs.len()]);
-        let mut places = layout.places();
+        let mut steps = layout.places();
         for start in (0..hidden.rows()).step_by(SCORED_ROWS) {
             let rows = row_block(&hidden, start..(start + SCORED_ROWS).min(hidden.rows()));
             let logits = self.model.logits(&fwd, &rows); // [rows, vocabulary]
             for (logits, (sequence, step)) in
-                logits.value().to_vec().chunks(logits.columns().max(1)).zip(&mut places)
+                logits.value().to_vec().chunks(logits.columns().max(1)).zip(&mut steps)
             {
                 let input = layout.sorted_indices()[sequence] as usize;
                 prompts[input].push(log_softmax(logits)[inputs[input].prompt[step] as usize]);

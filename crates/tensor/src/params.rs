@@ -386,7 +386,7 @@ impl Params {
     pub fn gradient(&self, param: Param) -> Vec<f32> {
         let entry = &self.entries[param.0];
         match &self.gradients {
-            Some(gradients) if entry.begun => gradients.numbers(self.span(param)),
+            Some(gradients) if entry.begun => gradients.on_host(self.span(param)),
             _ => vec![0.0; entry.count()],
         }
     }

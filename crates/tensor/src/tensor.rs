@@ -146,11 +146,11 @@ impl Tensor {
     /// Copies the values to the host, row after row.
     pub fn to_vec(&self) -> Vec<f32> {
         let _span = profile::span("to_host", self.device());
-        self.numbers(0..self.rows * self.columns)
+        self.on_host(0..self.rows * self.columns)
     }
 
     /// A copy of some of the numbers.
-    pub(crate) fn numbers(&self, range: Range<usize>) -> Vec<f32> {
+    pub(crate) fn on_host(&self, range: Range<usize>) -> Vec<f32> {
         on_device!(self.device(),
         _cpu => self.data()[range].to_vec(),
         cuda => {
@@ -163,7 +163,7 @@ impl Tensor {
     /// The only number of a 1 × 1 tensor.
     pub fn item(&self) -> f32 {
         assert_eq!(self.shape(), (1, 1), "one number of a tensor of {} × {}", self.rows, self.columns);
-        self.numbers(0..1)[0]
+        self.on_host(0..1)[0]
     }
 
     pub(crate) fn data(&self) -> &[f32] {

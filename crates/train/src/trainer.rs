@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Updates between two [`Event::Step`]s.
+/// Updates between two [`Event::Update`]s.
 const REPORT_EVERY: u64 = 10;
 /// After so many updates in a row that had to be left out, nothing is to be hoped for.
 const MOST_SKIPPED: u64 = 50;

@@ -3,7 +3,7 @@
 use super::PositionKind;
 use thiserror::Error;
 
-/// A config that makes no model: what is wrong, by key.
+/// A config that makes no model: the keys that cannot be so.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{what}")]
 pub struct ConfigError {
@@ -20,11 +20,11 @@ impl ConfigError {
 
 /// Rejects values that cannot be combined.
 pub(crate) fn reject_if(
-    wrong: bool,
+    invalid: bool,
     what: impl Into<String>,
     hint: impl Into<String>,
 ) -> Result<(), ConfigError> {
-    if wrong { Err(ConfigError { what: what.into(), hint: hint.into() }) } else { Ok(()) }
+    if invalid { Err(ConfigError { what: what.into(), hint: hint.into() }) } else { Ok(()) }
 }
 
 /// Rejects rotary positions where queries and keys are no steps of one sequence.
