@@ -218,7 +218,7 @@ mod tests {
             "--set model.decoder.layers=1: unknown field \"decoder\""
         );
         assert_eq!(error(&["model.pooling.kind=flatten"]), {
-            "c.toml: model.pooling.kind = \"flatten\" without model.pooling.steps"
+            "c.toml: model.pooling.kind = \"flatten\" needs model.pooling.steps"
         });
     }
 }
