@@ -13,7 +13,7 @@ pub struct ForwardPass<'a> {
     training: Option<Training<'a>>,
 }
 
-/// What a forward pass in training has besides the weights.
+/// The tape, the seed and the update of a forward pass in training.
 #[derive(Clone, Copy, Debug)]
 pub struct Training<'a> {
     /// Records operations for the backward pass.

@@ -163,15 +163,7 @@ impl DecoderState {
 
     /// The tensors, a row for each row.
     pub(crate) fn gathered(&self) -> impl Iterator<Item = Var> {
-        self.tensors.iter().map(|tensor| self.gather(&tensor.value))
-    }
-
-    /// Row `i` of some values of parents for each row.
-    fn gather(&self, value: &Var) -> Var {
-        if is_identity(&self.parents, value.rows()) {
-            return value.clone();
-        }
-        gather_rows(value, &self.parents)
+        self.tensors.iter().map(|tensor| select_rows(&tensor.value, &self.parents))
     }
 
     /// The tensors with one row for each parent that has rows, and the parent of each row among these.
@@ -179,18 +171,16 @@ impl DecoderState {
         let mut parents = self.parents.clone();
         parents.sort_unstable();
         parents.dedup();
-        let pick = |tensor: &StateTensor| match &tensor.value {
-            value if is_identity(&parents, value.rows()) => value.clone(),
-            value => gather_rows(value, &parents),
-        };
+        let pick = |tensor: &StateTensor| select_rows(&tensor.value, &parents);
         let index = |parent: &u32| parents.partition_point(|other| other < parent) as u32;
         (self.tensors.iter().map(pick).collect(), self.parents.iter().map(index).collect())
     }
 }
 
-/// Returns true for an index that leaves all of so many rows where they are.
-fn is_identity(index: &[u32], rows: usize) -> bool {
-    index.iter().copied().eq(0..rows as u32)
+/// Row `rows[i]` as row `i`, without a copy if all rows stay where they are.
+pub(crate) fn select_rows(x: &Var, rows: &[u32]) -> Var {
+    let is_identity = rows.iter().copied().eq(0..x.rows() as u32);
+    if is_identity { x.clone() } else { gather_rows(x, rows) }
 }
 
 impl From<Var> for StateTensor {

@@ -1,8 +1,7 @@
 //! Searches of many sources whose rows share the steps of a model.
 
 use crate::history::Hypothesis;
-use crate::model::StepRequest;
-use crate::model::{AutoregressiveModel, ModelStep, SearchInput};
+use crate::model::{AutoregressiveModel, ModelStep, SearchInput, StepRequest};
 use crate::search::{Decoding, Search, StepRows};
 use std::fmt;
 
@@ -77,7 +76,7 @@ impl<M: AutoregressiveModel> DecodeBatch<M> {
         self.state = self.state.take().and_then(|state| select(&self.model, state, row, &kept));
     }
 
-    /// Whether nothing is left to do.
+    /// Returns true if no source is added or running.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.live.is_empty()
     }

@@ -223,7 +223,7 @@ impl Beam {
         if self.decoding.attention { self.history.attention(last) } else { Vec::new() }
     }
 
-    /// Whether a group is done: it has finished as many hypotheses as it is wide, and no live one rivals an output.
+    /// Returns true for a group that is done: it has finished as many hypotheses as it is wide, and no live one rivals an output.
     /// Outputs of all groups count, since those of one may be better than all of another.
     fn is_done(&self, group: usize) -> bool {
         let Group { live, finished, .. } = &self.groups[group];

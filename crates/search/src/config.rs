@@ -188,7 +188,7 @@ impl SearchConfig {
         limit.max(1)
     }
 
-    /// Whether outputs depend on the attention.
+    /// Returns true if outputs depend on the attention.
     pub(crate) fn needs_attention(&self) -> bool {
         self.coverage_penalty > 0.0 || self.unknown == Unknown::Copy
     }

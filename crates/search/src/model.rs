@@ -83,7 +83,7 @@ pub struct SearchInput {
     pub config: Arc<SearchConfig>,
     /// Seeds the samples together with the config's seed: inputs with different ids have different samples.
     pub id: u64,
-    /// Whether hypotheses need the attention, even if the config does not.
+    /// Set if hypotheses need the attention, even if the config does not.
     pub attention: bool,
 }
 

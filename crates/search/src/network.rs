@@ -52,10 +52,10 @@ impl Network<'_> {
     /// The shown attention of each row, from the weights of all layers and heads; none without attention.
     pub(crate) fn attention(
         &self,
-        weights: Option<&Tensor>,
+        weights: &Tensor,
         pointer: Option<&PointerOutput>,
     ) -> Option<Vec<TokenAttention>> {
-        let (weights, shape) = weights.zip(self.model.attention_shape())?;
+        let shape = self.model.attention_shape()?;
         let (chosen, steps) = (self.shown.indices(shape), weights.columns() / (shape.layers * shape.heads));
         let gates = pointer.filter(|_| self.shown.copying).map(|pointer| pointer.gate.value().to_vec());
         let token = |(i, row): (usize, &[f32])| {
@@ -100,7 +100,7 @@ impl AutoregressiveModel for Network<'_> {
         });
         ModelStep {
             scores: token_scores(mixed.as_ref().unwrap_or(logits.value()), &request.scores),
-            attention: step.attention.as_ref().and_then(|weights| self.attention(Some(weights), pointer)),
+            attention: step.attention.as_ref().and_then(|weights| self.attention(weights, pointer)),
             state: NetworkRows { decoder: step.state, copy: state.copy.clone() },
         }
     }

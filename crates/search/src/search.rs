@@ -5,8 +5,7 @@ use crate::beam::{self, Beam};
 use crate::config::{Method, SearchConfig};
 use crate::constraint::Rules;
 use crate::history::Hypothesis;
-use crate::model::ScoreRequest;
-use crate::model::{AutoregressiveModel, SearchInput, TokenAttention, TokenScores};
+use crate::model::{AutoregressiveModel, ScoreRequest, SearchInput, TokenAttention, TokenScores};
 use crate::sample::Sampler;
 use couplet_data::in_order;
 use std::ops::Range;
@@ -93,7 +92,7 @@ pub(crate) struct Decoding {
     pub(crate) log_probability: f32,
     /// The scores that a step of a row needs.
     pub(crate) request: ScoreRequest,
-    /// Whether a step needs the attention.
+    /// Set if a step needs the attention.
     pub(crate) attention: bool,
 }
 
@@ -120,7 +119,7 @@ impl Decoding {
         }
     }
 
-    /// Whether the rules let a hypothesis end after these tokens.
+    /// Returns true if the rules let a hypothesis end after these tokens.
     pub(crate) fn may_end(&self, tokens: &[u32]) -> bool {
         let rules = &self.input.rules;
         rules.is_empty() || rules.allowed(tokens, self.eos as usize + 1).has(self.eos)

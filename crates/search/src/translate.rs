@@ -33,7 +33,7 @@ pub struct Translator<'a> {
     pub source: &'a Tokenizer,
     /// Its target's tokenizer.
     pub target: &'a Tokenizer,
-    /// Whether translations have the attention, even if the search does not need it.
+    /// Set if translations have the attention, even if the search does not need it.
     pub attention: bool,
     /// The part of the attention that they have.
     pub shown: Shown,
@@ -313,7 +313,8 @@ impl<'a> Translator<'a> {
         let fwd = ForwardPass::inference(self.params);
         let output = self.model.forward(&fwd, batch, true);
         let weights = output.attention.as_ref().map(Var::value);
-        let attention = self.network().attention(weights, output.pointer.as_ref());
+        let attention =
+            weights.and_then(|weights| self.network().attention(weights, output.pointer.as_ref()));
         let losses = self.model.loss_of(&fwd, output, batch, 0.0).per_target.to_vec();
         (-losses.iter().sum::<f32>(), attention.unwrap_or_default())
     }

@@ -29,6 +29,9 @@ use couplet_tensor::Params;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// Heads of a Transformer by default.
+pub(crate) const HEADS: usize = 4;
+
 /// Steps of a convolution's window by default.
 const KERNEL: usize = 3;
 

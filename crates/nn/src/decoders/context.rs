@@ -37,7 +37,7 @@ pub(super) struct Context {
 /// The context of each source of a batch.
 #[derive(Clone, Debug)]
 pub(super) struct ContextOutput {
-    /// What the initial states are computed from, layer by layer and tensor by tensor; nothing where they are zero.
+    /// The inputs of the initial states, layer by layer and tensor by tensor; empty where these are zero.
     pub(super) initial: Vec<Vec<Var>>,
     /// The input of every step.
     pub(super) every_step: Option<Var>,

@@ -77,7 +77,7 @@ pub struct StepOutput {
     pub state: DecoderState,
     /// The attention weights, if they were requested: rows × layers·heads·source steps.
     pub attention: Option<Tensor>,
-    /// Of a decoder that copies, the probabilities of source tokens.
+    /// The probabilities of source tokens, if the decoder copies.
     pub pointer: Option<PointerOutput>,
 }
 
@@ -88,7 +88,7 @@ pub struct DecoderOutput {
     pub hidden: Var,
     /// The attention weights, if they were requested: target rows × layers·heads·source steps.
     pub attention: Option<Var>,
-    /// Of a decoder that copies, the probabilities of source tokens.
+    /// The probabilities of source tokens, if the decoder copies.
     pub pointer: Option<PointerOutput>,
 }
 
@@ -114,7 +114,7 @@ kinds! {
 /// Checks the config and builds a decoder.
 type BuildDecoder = fn(&mut ModelBuilder, &DecoderInputs) -> Result<Arc<dyn Decoder>, ConfigError>;
 
-/// What the list says of a kind.
+/// An entry of the list of kinds.
 pub(crate) struct DecoderEntry {
     pub(crate) kind: KindKeys,
     /// Positions by default.
@@ -122,7 +122,7 @@ pub(crate) struct DecoderEntry {
     build: BuildDecoder,
 }
 
-/// What a decoder is built from.
+/// Inputs of a decoder's construction.
 pub(crate) struct DecoderInputs<'a> {
     pub(crate) config: &'a ModelConfig,
     pub(crate) encoder: &'a dyn Encoder,

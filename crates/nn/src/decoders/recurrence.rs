@@ -9,7 +9,8 @@ use crate::builder::ModelBuilder;
 use crate::config::{AttentionConfig, DecoderConfig, InputFeeding, QueryKind, QueryLayer};
 use crate::forward::ForwardPass;
 use crate::layers::{DropoutSite, RecurrentLayer, Residual};
-use couplet_tensor::ops::{Memory, Scan, ScanState, concat_columns, gather_rows, steps_before};
+use crate::state::select_rows;
+use couplet_tensor::ops::{Memory, Scan, ScanState, concat_columns, steps_before};
 use couplet_tensor::{Direction, SequenceLayout, Tensor, Var};
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(super) struct Recurrence {
     dropouts: Vec<DropoutSite>,
 }
 
-/// What the layers continue from.
+/// The state that the layers continue from.
 #[derive(Clone, Debug)]
 pub(super) struct Carried {
     /// The state of each layer, such as an LSTM's `h` and `c`: parents × hidden each
@@ -100,7 +101,7 @@ impl Recurrence {
         u32::from(self.is_fed() && self.query == QueryKind::Previous)
     }
 
-    /// What the first step continues from: the context that enters it is zero, or that of the initial state where the previous state
+    /// The state before the first step: the context that enters it is zero, or that of the initial state where the previous state
     /// is the query.
     pub(super) fn start(&self, fwd: &ForwardPass, layers: Vec<Vec<Var>>, memory: Option<&Memory>) -> Carried {
         let attention = self.attention.as_ref().filter(|_| self.is_fed()).zip(memory);
@@ -131,7 +132,7 @@ impl Recurrence {
     ) -> (LayerOutput, Carried) {
         let pick = |layers: &[Vec<Var>]| -> Vec<Vec<Var>> {
             let of_layer =
-                |layer: &Vec<Var>| layer.iter().map(|part| gather_rows(part, rows.parents)).collect();
+                |layer: &Vec<Var>| layer.iter().map(|part| select_rows(part, rows.parents)).collect();
             layers.iter().map(of_layer).collect()
         };
         let one_step = Arc::new(SequenceLayout::new(&vec![1; x.rows()]));
@@ -273,8 +274,8 @@ impl AttentionOutput {
     /// Row `rows[i]` as row `i`.
     fn select(&self, rows: &[u32]) -> AttentionOutput {
         AttentionOutput {
-            context: gather_rows(&self.context, rows),
-            weights: gather_rows(&self.weights, rows),
+            context: select_rows(&self.context, rows),
+            weights: select_rows(&self.weights, rows),
         }
     }
 

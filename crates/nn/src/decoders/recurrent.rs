@@ -28,7 +28,7 @@ use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
 use crate::kinds::KindKeys;
 use crate::layers::{DropoutSite, EmbeddingScale, Linear, RecurrentLayer};
-use crate::state::{DecoderState, SourceMemory, StateTensor, resize_blocks};
+use crate::state::{DecoderState, SourceMemory, StateTensor, resize_blocks, select_rows};
 use crate::tokens::PackedTokens;
 use couplet_tensor::Var;
 use couplet_tensor::ops::{Memory, PointerOutput, concat_columns, gather_rows, repeat_over_steps};
@@ -163,7 +163,7 @@ impl Decoder for RecurrentDecoder {
         let (carried, fixed) = self.carried(tensors, memory.as_ref());
         // 1. The input: the previous token, and the context if it enters every step.
         let word = self.input.step(fwd, tokens, state.positions()); // y, [rows, embedding]
-        let fixed = fixed.map(|context| gather_rows(&context, &parents)); // c, [rows, context]
+        let fixed = fixed.map(|context| select_rows(&context, &parents)); // c, [rows, context]
         let x = joined(&word, fixed.as_ref()); // x, [rows, embedding + context]
         // 2. to 4. The layers s_i = f(s_{i-1}, [x_i; c_{i-1}]) and attention c_i = Σ_j a_ij·v_j.
         let rows = StepRows { parents: &parents, positions: state.positions(), memory: memory.as_ref() };

@@ -5,7 +5,7 @@ use super::copy::CopyGate;
 use super::{AttentionShape, Decoder, DecoderEntry, DecoderInputs, DecoderOutput, StepOutput, concat_layers};
 use crate::attention::AttentionOutput;
 use crate::builder::ModelBuilder;
-use crate::config::{ConfigError, PositionKind, check_heads};
+use crate::config::{ConfigError, HEADS, PositionKind, check_heads};
 use crate::encoders::Encoded;
 use crate::forward::ForwardPass;
 use crate::inputs::{InputLayer, TokenInput};
@@ -29,9 +29,6 @@ pub(super) const ENTRY: DecoderEntry = DecoderEntry {
     positions: PositionKind::Sinusoidal,
     build: |b, inputs| Ok(Arc::new(TransformerDecoder::new(&mut b.child("decoder"), inputs)?)),
 };
-
-/// Heads by default.
-const HEADS: usize = 4;
 
 #[derive(Clone, Debug)]
 struct TransformerDecoder {

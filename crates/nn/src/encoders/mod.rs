@@ -100,7 +100,7 @@ kinds! {
 /// Checks the config and builds an encoder of vectors of a width.
 type BuildEncoder = fn(&mut ModelBuilder, &EncoderConfig, usize) -> Result<Arc<dyn Encoder>, ConfigError>;
 
-/// What the list says of a kind.
+/// An entry of the list of kinds.
 pub(crate) struct EncoderEntry {
     pub(crate) kind: KindKeys,
     /// Positions by default.

@@ -2,7 +2,7 @@
 
 use super::{Encoded, Encoder, EncoderEntry};
 use crate::builder::ModelBuilder;
-use crate::config::{ConfigError, EncoderConfig, PositionKind, check_heads};
+use crate::config::{ConfigError, EncoderConfig, HEADS, PositionKind, check_heads};
 use crate::forward::ForwardPass;
 use crate::kinds::KindKeys;
 use crate::layers::{EmbeddingScale, FeedForward, SelfAttention, SublayerConnection};
@@ -15,9 +15,6 @@ pub(super) const ENTRY: EncoderEntry = EncoderEntry {
     scale: EmbeddingScale::SqrtWidth,
     build: |b, config, width| Ok(Arc::new(TransformerEncoder::new(b, config, width)?)),
 };
-
-/// Heads by default.
-const HEADS: usize = 4;
 
 #[derive(Clone, Debug)]
 struct TransformerEncoder {

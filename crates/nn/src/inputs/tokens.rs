@@ -23,7 +23,7 @@ enum TokenVectors {
     OneHot { vocabulary: usize },
 }
 
-/// What token vectors are like.
+/// Settings of token vectors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenInputConfig<'a> {
     pub(crate) kind: InputKind,

@@ -90,7 +90,7 @@ impl Rules {
         allowed
     }
 
-    /// Whether all tokens of a prompt are allowed after those before them.
+    /// Returns true if all tokens of a prompt are allowed after those before them.
     pub(crate) fn accept(&self, prompt: &[u32]) -> bool {
         let accepts = |(i, &token): (usize, &u32)| self.allowed(&prompt[..i], token as usize + 1).has(token);
         self.is_empty() || prompt.iter().enumerate().all(accepts)
